@@ -1,0 +1,329 @@
+"""Turns a corpus into a cache: workers prepare audio, one writer appends in corpus order.
+
+The way of a block of rows: read -> submit its audio to the executor -> make its tokens while that runs -> write the
+oldest block that is ready -> commit. At most a few blocks are in flight, so memory does not grow with the corpus.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+
+from myxtts.cache.format import FORMAT, MANIFEST, MODES, REJECTED, load_manifest
+from myxtts.cache.journal import JOURNAL, read_journal
+from myxtts.cache.publish import building_folder, building_lock, empty_folder, publish
+from myxtts.cache.writer import CacheWriter, Clip, CorpusDigest
+from myxtts.config.config import DataConfig
+from myxtts.corpus.read import Corpus
+from myxtts.corpus.utterance import Rejected, Row, Utterance
+from myxtts.errors import CacheError, CacheMismatch, RowError, TextError
+from myxtts.features.audio import AudioSettings, load_clip
+from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE, log_mel, mel_settings
+from myxtts.features.text import TextFrontend, normalise
+from myxtts.features.token_table import TokenTable
+
+log = logging.getLogger(__name__)
+
+# Eight clips a task make the cost of handing it over (50 us) vanish; 64 rows a block do the same for eSpeak.
+_CLIPS_PER_TASK = 8
+_ROWS_PER_BLOCK = 64
+
+ProgressCallback = Callable[["PackState"], None]
+
+
+@dataclass(frozen=True)
+class PackState:
+    """What a progress bar shows."""
+
+    rows_read: int
+    utterances: int
+    rejected: int
+    audio_seconds: float
+
+
+@dataclass(frozen=True)
+class PackSettings:
+    """What is packed and how: three groups of settings, one fingerprint each."""
+
+    audio: AudioSettings
+    text: TextFrontend
+    mode: str = "precompute"
+
+    @classmethod
+    def from_config(cls, data: DataConfig, mode: str | None = None) -> PackSettings:
+        audio = AudioSettings(**{name: getattr(data, name) for name in AudioSettings.__dataclass_fields__})
+        text = TextFrontend(data.text_tokens, data.text_stress, data.text_bos, data.text_eos, data.text_blank)
+        return cls(audio, text, mode or ("audio" if data.preprocessing_mode == "on_the_fly" else "precompute"))
+
+    @classmethod
+    def from_manifest(cls, body: dict[str, Any]) -> PackSettings:
+        """The settings a cache was packed with, from its cache.json."""
+        audio, tokens = body["settings"]["audio"], body["settings"]["tokens"]
+        text = {name: tokens[name] for name in ("kind", "stress", "bos", "eos", "blank") if name in tokens}
+        sound = {name: audio[name] for name in AudioSettings.__dataclass_fields__}
+        return cls(AudioSettings(**sound), TextFrontend(**text), body["mode"])
+
+    def to_dict(self) -> dict[str, Any]:
+        if self.mode not in MODES:
+            raise CacheError(f"mode is {self.mode!r}, expected one of {', '.join(MODES)}")
+        return {
+            "format": FORMAT,
+            "mode": self.mode,
+            "audio": self.audio.fingerprint(),
+            "mel": mel_settings(),
+            "tokens": self.text.settings(),
+        }
+
+
+def default_workers() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def pack(
+    corpus: Corpus,
+    cache: Path,
+    settings: PackSettings,
+    *,
+    table: TokenTable | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    rebuild: bool = False,
+    progress: ProgressCallback | None = None,
+) -> dict[str, Any]:
+    """Pack `corpus` into the folder `cache` and return its cache.json. An up-to-date cache is left as it is.
+
+    `executor` may be any `concurrent.futures.Executor`: threads (the default), processes, `dask Client.get_executor()`.
+    """
+    check_place(cache)
+    if not rebuild and (cache / MANIFEST).exists():
+        return _accept_existing(corpus, cache, settings)
+    workers = workers or default_workers()
+    with building_lock(cache) as building:
+        try:
+            with nullcontext(executor) if executor else ThreadPoolExecutor(workers, "myxtts-pack") as pool:
+                body = _build(corpus, building, settings, table or TokenTable.base(), pool, workers, progress)
+        except BrokenExecutor:
+            raise CacheError(
+                "a packing worker died (killed, or out of memory): run the same command again, it goes on where it was"
+            ) from None
+        except OSError as error:
+            raise _explained(error, building) from error
+        publish(building, cache)
+    return body
+
+
+def load_table(source: str | None) -> TokenTable:
+    """The token table to start from: a cache's, a file's, or the package's."""
+    if source is None:
+        return TokenTable.base()
+    return (
+        TokenTable(load_manifest(Path(source))["token_table"])
+        if Path(source).is_dir()
+        else TokenTable.load(Path(source))
+    )
+
+
+def check_place(cache: Path) -> None:
+    """Refuse to put a cache where something else is: publishing replaces the folder."""
+    for folder, sign in ((cache, MANIFEST), (building_folder(cache), JOURNAL)):
+        if not folder.exists():
+            continue
+        if not folder.is_dir():
+            raise CacheError(f"{folder} is a file, expected a folder: choose another place with -o")
+        names = {entry.name for entry in folder.iterdir()}
+        if names and not names & {sign, MANIFEST, f"{sign}.tmp"}:
+            raise CacheError(f"{folder} holds {sorted(names)[0]!r} and is not a cache: choose another place with -o")
+
+
+def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings) -> dict[str, Any]:
+    """The cache that is there, if it fits the settings and the corpus; an error that names the cure if not."""
+    body = load_manifest(cache)
+    cure = f"run 'myxtts pack --rebuild {corpus.folder} -o {cache}'"
+    differences = [name for name in ("audio", "mel", "tokens") if body["settings"][name] != settings.to_dict()[name]]
+    if settings.mode == "precompute" and body["mode"] == "audio":
+        differences.append("mode")
+    if differences:
+        raise CacheMismatch(f"{cache} was packed with other {' and '.join(differences)} settings: {cure}")
+    digest = CorpusDigest()
+    for row in corpus.rows():
+        digest.add(row)
+    if digest.value() != body["corpus_digest"]:
+        raise CacheMismatch(f"{corpus.folder} has changed since {cache} was packed: {cure}")
+    return body
+
+
+def _build(
+    corpus: Corpus,
+    building: Path,
+    settings: PackSettings,
+    table: TokenTable,
+    executor: Executor,
+    workers: int,
+    progress: ProgressCallback | None,
+) -> dict[str, Any]:
+    writer, rows = _start(corpus, building, settings, table)
+    try:
+        for outcome in _prepare_in_order(rows, executor, settings, workers):
+            _write(writer, *outcome)
+            writer.commit_soon()
+            if progress:
+                progress(_state(writer))
+        if writer.utterances == 0:
+            raise CacheError(_nothing_packed(writer))
+        return writer.seal()
+    except KeyboardInterrupt:
+        writer.commit()
+        raise
+    finally:
+        writer.close()
+
+
+def _start(
+    corpus: Corpus, building: Path, settings: PackSettings, table: TokenTable
+) -> tuple[CacheWriter, Iterator[Row]]:
+    """A writer that goes on where a killed run stopped, and the rows it has not read; else one that starts afresh."""
+    plan = {**settings.to_dict(), "base_table": len(table), "base_symbols": xxhash.xxh3_64_hexdigest(
+        "\0".join(table.symbols).encode())}  # fmt: skip
+    header, *entries = read_journal(building / JOURNAL) or [{}]
+    if entries and header == plan:
+        writer = _resume(building, plan, table, entries)
+        if writer is not None:
+            rows = corpus.rows()
+            for row in itertools.islice(rows, writer.rows_read):
+                writer.skip(row)
+            if writer.digest() == entries[-1]["digest"]:
+                log.info("going on after %d rows that an interrupted run has packed", writer.rows_read)
+                return writer, rows
+            writer.close()
+            log.warning("the corpus has changed since the interrupted run: starting over")
+    empty_folder(building)
+    return CacheWriter(building, plan, table, []), corpus.rows()
+
+
+def _resume(building: Path, plan: dict[str, Any], table: TokenTable, entries: list[Any]) -> CacheWriter | None:
+    try:
+        return CacheWriter(building, plan, table, entries)
+    except OSError as error:
+        log.warning("cannot go on from the interrupted run (%s): starting over", error)
+        return None
+
+
+Outcome = tuple[Row, Clip | RowError, str, list[str] | RowError]
+
+
+def _prepare_in_order(
+    rows: Iterator[Row], executor: Executor, settings: PackSettings, workers: int
+) -> Iterator[list[Outcome]]:
+    """Outcomes in corpus order, a few at a time, while the executor works ahead by a bounded number of tasks."""
+    waiting: deque[tuple[list[Row], Future[list[Clip | RowError]], list[str], list[list[str] | RowError]]] = deque()
+    for block in _batched(rows, _ROWS_PER_BLOCK):
+        tasks = [(part, _submit(executor, part, settings)) for part in _batched(iter(block), _CLIPS_PER_TASK)]
+        texts = [normalise(row.text) if isinstance(row, Utterance) else "" for row in block]
+        symbols = _make_symbols(block, texts, settings.text)
+        at = 0
+        for part, future in tasks:
+            waiting.append((part, future, texts[at : at + len(part)], symbols[at : at + len(part)]))
+            at += len(part)
+        while len(waiting) > workers + _ROWS_PER_BLOCK // _CLIPS_PER_TASK:
+            yield _collect(*waiting.popleft())
+    while waiting:
+        yield _collect(*waiting.popleft())
+
+
+def _batched(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
+    while batch := list(itertools.islice(rows, size)):
+        yield batch
+
+
+def _submit(executor: Executor, rows: list[Row], settings: PackSettings) -> Future[list[Clip | RowError]]:
+    paths = [os.fspath(row.audio) for row in rows if isinstance(row, Utterance)]
+    return executor.submit(prepare_clips, paths, settings.audio, settings.mode == "precompute")
+
+
+def _make_symbols(rows: list[Row], texts: list[str], frontend: TextFrontend) -> list[list[str] | RowError]:
+    """Symbols of each text; one call per language, because eSpeak takes a batch of one language at a time."""
+    symbols: list[list[str] | RowError] = [RowError("bad_row", "")] * len(rows)
+    languages = {row.language for row in rows if isinstance(row, Utterance)}
+    for language in sorted(languages):
+        mine = [at for at, row in enumerate(rows) if isinstance(row, Utterance) and row.language == language]
+        try:
+            made = frontend.symbols([texts[at] for at in mine], language)
+        except TextError as error:
+            made = [RowError("unknown_language", str(error))] * len(mine)
+        for at, value in zip(mine, made, strict=True):
+            symbols[at] = value
+    return symbols
+
+
+def _collect(
+    rows: list[Row], future: Future[list[Clip | RowError]], texts: list[str], symbols: list[list[str] | RowError]
+) -> list[Outcome]:
+    clips = iter(future.result())
+    made = [next(clips) if isinstance(row, Utterance) else RowError("bad_row", "") for row in rows]
+    return list(zip(rows, made, texts, symbols, strict=True))
+
+
+def _write(writer: CacheWriter, *outcomes: Outcome) -> None:
+    for row, clip, text, symbols in outcomes:
+        if isinstance(row, Rejected):
+            writer.reject(row, row)
+        elif isinstance(symbols, RowError):
+            writer.reject(row, Rejected(row.row, row.id, symbols.reason, symbols.message))
+        elif isinstance(clip, RowError):
+            writer.reject(row, Rejected(row.row, row.id, clip.reason, clip.message))
+        else:
+            writer.add(row, clip, text, symbols)
+
+
+def prepare_clips(paths: list[str], settings: AudioSettings, with_mel: bool) -> list[Clip | RowError]:
+    """The work of one task, in a thread, a process or on another machine: files in, clips or reasons out."""
+    return [_prepare_clip(path, settings, with_mel) for path in paths]
+
+
+def _prepare_clip(path: str, settings: AudioSettings, with_mel: bool) -> Clip | RowError:
+    try:
+        samples = load_clip(path, settings)
+    except RowError as error:
+        return error
+    mel = log_mel(samples).astype(np.float16) if with_mel else None
+    audio = np.zeros((-(-len(samples) // HOP_SAMPLES), HOP_SAMPLES), np.int16)
+    audio.reshape(-1)[: len(samples)] = samples
+    return Clip(audio, mel, len(samples), hash_rows(audio), 0 if mel is None else hash_rows(mel))
+
+
+def hash_rows(rows: np.ndarray) -> int:
+    return xxhash.xxh3_64_intdigest(rows.data.cast("B"))
+
+
+def _state(writer: CacheWriter) -> PackState:
+    seconds = writer.frames * HOP_SAMPLES / SAMPLE_RATE
+    return PackState(writer.rows_read, writer.utterances, sum(writer.reasons.values()), seconds)
+
+
+def _nothing_packed(writer: CacheWriter) -> str:
+    if not writer.reasons:
+        return "the corpus has no rows: nothing to pack"
+    counts = ", ".join(f"{count} {reason}" for reason, count in writer.reasons.most_common())
+    return f"all {writer.rows_read} rows were rejected ({counts}): see {writer.folder / REJECTED}"
+
+
+def _explained(error: OSError, building: Path) -> CacheError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return CacheError(
+            f"the disk is full: free some space and run the same command again, it goes on from {building}"
+        )
+    return CacheError(
+        f"cannot write {error.filename or building}: {error.strerror}; run the same command again to go on"
+    )

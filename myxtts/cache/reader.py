@@ -1,0 +1,179 @@
+"""Opens a cache: maps its files, checks that they fit together, and gives names to what is in it."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myxtts.cache.format import (
+    BLOBS,
+    HEADER_BYTES,
+    INDEX,
+    MANIFEST,
+    PAYLOAD,
+    column_file,
+    load_manifest,
+    npy_header,
+    row_bytes,
+)
+from myxtts.cache.publish import recover
+from myxtts.cache.writer import hash_file
+from myxtts.errors import CacheDamaged, CacheError
+from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
+from myxtts.features.token_table import TokenTable
+
+_ALIGNMENT_BYTES = 64
+_MAP_NORESERVE = 0x4000  # mman.h; Python 3.11 has no name for it
+_MAP_FLAGS = mmap.MAP_PRIVATE | _MAP_NORESERVE
+
+
+class Cache:
+    """A published cache, read-only. Opening costs as much as the index is long, never as the audio is."""
+
+    def __init__(self, folder: Path | str, verify: bool = True):
+        """`verify` also hashes the index (0.1 s for a million utterances), which detects a damaged one at once."""
+        self.folder = Path(folder)
+        recover(self.folder)
+        self.body = load_manifest(self.folder)
+        self.id: str = self.body["id"]
+        self.mode: str = self.body["mode"]
+        self.speakers: list[str] = self.body["speakers"]
+        self.languages: list[str] = self.body["languages"]
+        for name, what in check_files(self.folder, self.body, hash_index=verify):
+            raise CacheDamaged(f"{self.folder}: {name} {what}: run 'myxtts verify {self.folder}'")
+        self.audio = self._map("audio.npy")  # int16 [rows, hop_samples]
+        self.mel = self._map("mel.npy") if self.mode == "precompute" else None  # float16 [rows, mels]
+        self.tokens = self._map("tokens.npy")  # int32 [n]
+        self.columns = {column: np.load(self.folder / column_file(column), mmap_mode="r") for column in INDEX}
+        self._blobs = {blob: np.load(self.folder / column_file(blob), mmap_mode="r") for blob in BLOBS}
+
+    def _map(self, name: str) -> NDArray[Any]:
+        """The file as an array that DLPack may turn into a tensor, which wants writable memory: copy-on-write.
+
+        Without MAP_NORESERVE the kernel counts such a map as memory to be provided and refuses one larger than RAM
+        (290 GB of audio on a machine of 24 GB: ENOMEM); `np.load(mmap_mode="c")` cannot ask for that.
+        """
+        dtype, shape = array_type(name)
+        with open(self.folder / name, "rb") as file:
+            memory = mmap.mmap(file.fileno(), 0, flags=_MAP_FLAGS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        array = np.frombuffer(memory, dtype, offset=HEADER_BYTES).reshape(-1, *shape)
+        if array.ctypes.data % _ALIGNMENT_BYTES and array.size:
+            raise CacheError(f"{self.folder / name} is not {_ALIGNMENT_BYTES}-byte aligned: repack it with --rebuild")
+        return array
+
+    def __len__(self) -> int:
+        return int(self.body["utterances"])
+
+    @property
+    def table(self) -> TokenTable:
+        return TokenTable(self.body["token_table"])
+
+    @property
+    def seconds(self) -> float:
+        return float(self.columns["n_samples"].sum(dtype=np.int64)) / SAMPLE_RATE
+
+    def utterance_id(self, utterance: int) -> str:
+        return self._string("id", utterance)
+
+    def text(self, utterance: int) -> str:
+        return self._string("text", utterance)
+
+    def samples(self, utterance: int) -> NDArray[np.int16]:
+        """The audio of one utterance, int16 [samples]."""
+        rows = self.audio[self._rows(utterance)]
+        return rows.reshape(-1)[: int(self.columns["n_samples"][utterance])]
+
+    def frames(self, utterance: int) -> NDArray[np.float16]:
+        """The mel frames of one utterance, float16 [frames, mels]."""
+        if self.mel is None:
+            raise CacheError(f"{self.folder} holds audio only: repack it with --mode precompute, or compute the mel")
+        return self.mel[self._rows(utterance)]
+
+    def token_ids(self, utterance: int) -> NDArray[np.int32]:
+        first = int(self.columns["first_token"][utterance])
+        return self.tokens[first : first + int(self.columns["n_tokens"][utterance])]
+
+    def _rows(self, utterance: int) -> slice:
+        first = int(self.columns["first_row"][utterance])
+        return slice(first, first + int(self.columns["n_frames"][utterance]))
+
+    def _string(self, kind: str, utterance: int) -> str:
+        ends = self.columns[f"{kind}_end"]
+        start = int(ends[utterance - 1]) if utterance else 0
+        return self._blobs[f"{kind}_bytes"][start : int(ends[utterance])].tobytes().decode()
+
+    def summary(self) -> dict[str, Any]:
+        """What `myxtts info` shows."""
+        frames = self.columns["n_frames"]
+        names = [MANIFEST, *self.body["lengths"]]
+        return {
+            "cache": str(self.folder),
+            "id": self.id,
+            "format": self.body["format"],
+            "mode": self.mode,
+            "utterances": len(self),
+            "rejected": self.body["rejected"],
+            "audio_seconds": round(self.seconds, 3),
+            "utterance_seconds": _spread(frames * (HOP_SAMPLES / SAMPLE_RATE)),
+            "tokens_per_utterance": _spread(self.columns["n_tokens"]),
+            "speakers": _shares(self.speakers, self.columns["speaker"]),
+            "languages": _shares(self.languages, self.columns["language"]),
+            "token_table_size": len(self.body["token_table"]),
+            "fingerprints": self.body["fingerprints"],
+            "settings": self.body["settings"],
+            "bytes": {name: (self.folder / name).stat().st_size for name in names},
+        }
+
+
+def check_files(folder: Path, body: dict[str, Any], hash_index: bool) -> list[tuple[str, str]]:
+    """(file, what is wrong) of the files as a whole: missing, wrong length, wrong header, damaged index."""
+    found = {}
+    for name, rows in body["lengths"].items():
+        fault = _check_array(folder / name, *array_type(name), rows)
+        if fault:
+            found[name] = fault
+    for name, checksum in body["checksums"].items() if hash_index else ():
+        if name not in found and _hash_or_none(folder / name) != checksum:
+            found[name] = "is damaged"
+    return list(found.items())
+
+
+def array_type(name: str) -> tuple[str, tuple[int, ...]]:
+    """(dtype, shape of one row) of a file of the cache."""
+    if name in PAYLOAD:
+        return PAYLOAD[name][0], PAYLOAD[name][1]
+    column = name.removeprefix("index.").removesuffix(".npy")
+    return {**INDEX, **BLOBS}[column], ()
+
+
+def _check_array(path: Path, dtype: str, shape: tuple[int, ...], rows: int) -> str:
+    if not path.is_file():
+        return "is missing"
+    expected = HEADER_BYTES + rows * row_bytes(dtype, shape)
+    found = path.stat().st_size
+    if found != expected:
+        return f"has {found} bytes, expected {expected}"
+    with open(path, "rb") as file:
+        return "" if file.read(HEADER_BYTES) == npy_header(dtype, (rows, *shape)) else "has a damaged header"
+
+
+def _hash_or_none(path: Path) -> str | None:
+    return hash_file(path) if path.is_file() else None
+
+
+def _spread(values: NDArray[Any]) -> dict[str, float]:
+    low, middle, high = np.percentile(values, [0, 50, 100])
+    return {"min": round(float(low), 3), "median": round(float(middle), 3), "max": round(float(high), 3)}
+
+
+def _shares(names: list[str], codes: NDArray[np.int32]) -> dict[str, int]:
+    counts = np.bincount(codes, minlength=len(names))
+    return {name: int(count) for name, count in zip(names, counts, strict=True)}
+
+
+def is_cache(path: Path | str) -> bool:
+    return (Path(path) / MANIFEST).is_file()

@@ -1,0 +1,289 @@
+"""The one writer of a cache: appends utterances in corpus order, commits as it goes, and seals the result.
+
+A commit runs in the background: flush every file, make it durable, then add a journal line with the lengths reached.
+Killed at any byte, the next writer cuts each file back to the last line and goes on; the result has the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from myxtts.cache.format import (
+    BLOBS,
+    FORMAT,
+    INDEX,
+    MANIFEST,
+    PAYLOAD,
+    REJECTED,
+    column_file,
+    dump_manifest,
+    fingerprint,
+    padding_row,
+    payload_files,
+    write_whole,
+)
+from myxtts.cache.growing import GrowingArray
+from myxtts.cache.journal import JOURNAL, Journal
+from myxtts.corpus.utterance import Rejected, Row, Utterance
+from myxtts.features.token_table import TokenTable
+
+# Small corpora finish before the first commit would pay; a kill costs at most this and one fdatasync.
+_COMMIT_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Clip:
+    """The prepared audio of one utterance, as it goes to disk."""
+
+    audio: NDArray[np.int16]  # [frames, hop_samples]
+    mel: NDArray[np.float16] | None  # [frames, mels]
+    n_samples: int
+    xxh3_audio: int
+    xxh3_mel: int
+
+
+@dataclass
+class Progress:
+    """How far a build has come. It is what a journal line records, and what the next run starts from."""
+
+    rows_read: int = 0
+    digest: str = ""
+    lengths: dict[str, int] = field(default_factory=dict)
+    rejected_bytes: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    speakers: list[str] = field(default_factory=list)
+    languages: list[str] = field(default_factory=list)
+    new_tokens: list[str] = field(default_factory=list)
+
+    @classmethod
+    def replay(cls, entries: list[dict[str, Any]]) -> Progress:
+        """The state after the last of the journal's commits; names accumulate over the lines."""
+        state = cls(**entries[-1]) if entries else cls()
+        for name in ("speakers", "languages", "new_tokens"):
+            setattr(state, name, [value for entry in entries for value in entry[name]])
+        return state
+
+
+class CacheWriter:
+    def __init__(self, folder: Path, settings: dict[str, Any], base_table: TokenTable, entries: list[dict[str, Any]]):
+        """Write into `folder`; `entries` are the commits of an earlier run to go on from."""
+        state = Progress.replay(entries)
+        self.folder, self.settings = folder, settings
+        self.rows_read, self.reasons = state.rows_read, Counter(state.reasons)
+        self.table = TokenTable([*base_table.symbols, *state.new_tokens])
+        self.speakers = {name: code for code, name in enumerate(state.speakers)}
+        self.languages = {name: code for code, name in enumerate(state.languages)}
+        self._digest = CorpusDigest()
+        self._open_files(state)
+        self._journal = Journal(folder / JOURNAL, [settings, *entries])
+        self._named = {"speakers": len(self.speakers), "languages": len(self.languages), "new_tokens": len(self.table)}
+        self._base_tokens = len(base_table)
+        self._pending: list[tuple[int, ...]] = []
+        self._committer = ThreadPoolExecutor(1, "myxtts-commit")
+        self._commit: Future[None] | None = None
+        self._committed_at = time.monotonic()
+
+    def _open_files(self, state: Progress) -> None:
+        self._files: dict[str, GrowingArray] = {}
+        for name in payload_files(self.settings["mode"]):
+            dtype, shape, _ = PAYLOAD[name]
+            self._files[name] = GrowingArray(self.folder / name, dtype, shape, state.lengths.get(name, 0))
+            if self._files[name].rows == 0:
+                self._files[name].append(padding_row(name))
+        for column, dtype in {**INDEX, **BLOBS}.items():
+            name = column_file(column)
+            self._files[name] = GrowingArray(self.folder / name, dtype, (), state.lengths.get(name, 0))
+        self._rejected = open(self.folder / REJECTED, "ab")  # noqa: SIM115
+        self._rejected.truncate(state.rejected_bytes)
+
+    @property
+    def utterances(self) -> int:
+        return self._files[column_file("n_frames")].rows + len(self._pending)
+
+    @property
+    def frames(self) -> int:
+        return self._files["audio.npy"].rows - 1
+
+    def skip(self, row: Row) -> None:
+        """Take note of a row that an earlier run has already written."""
+        self._digest.add(row)
+
+    def digest(self) -> str:
+        return self._digest.value()
+
+    def reject(self, row: Row, rejected: Rejected) -> None:
+        self._read(row)
+        self.reasons[rejected.reason] += 1
+        self._rejected.write(json.dumps(rejected.to_dict(), ensure_ascii=False).encode() + b"\n")
+
+    def add(self, utterance: Utterance, clip: Clip, text: str, symbols: list[str]) -> None:
+        self._read(utterance)
+        tokens = self.table.encode(symbols, grow=True)
+        files = self._files
+        first_row, first_token = files["audio.npy"].rows, files["tokens.npy"].rows
+        files["audio.npy"].append(clip.audio)
+        if clip.mel is not None:
+            files["mel.npy"].append(clip.mel)
+        files["tokens.npy"].append(tokens)
+        files[column_file("id_bytes")].append(utterance.id.encode())
+        files[column_file("text_bytes")].append(text.encode())
+        self._pending.append(
+            (
+                first_row,
+                len(clip.audio),
+                clip.n_samples,
+                first_token,
+                len(tokens),
+                self.speakers.setdefault(utterance.speaker, len(self.speakers)),
+                self.languages.setdefault(utterance.language, len(self.languages)),
+                clip.xxh3_audio,
+                clip.xxh3_mel,
+                xxhash.xxh3_64_intdigest(tokens.data.cast("B")),
+                files[column_file("id_bytes")].rows,
+                files[column_file("text_bytes")].rows,
+            )
+        )
+
+    def _read(self, row: Row) -> None:
+        self._digest.add(row)
+        self.rows_read += 1
+
+    def commit_soon(self) -> None:
+        """Start a commit in the background if the last one is done and old enough. Raises what that one met."""
+        if self._commit is not None and not self._commit.done():
+            return
+        if time.monotonic() - self._committed_at < _COMMIT_SECONDS:
+            return
+        self._finish_commit()
+        entry = self._snapshot()
+        self._commit = self._committer.submit(self._make_durable, entry)
+        self._committed_at = time.monotonic()
+
+    def _finish_commit(self) -> None:
+        if self._commit is not None:
+            self._commit.result()
+            self._commit = None
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Flush everything and say how long it is: the journal line of this moment."""
+        self._write_index()
+        for file in self._files.values():
+            file.flush()
+        self._rejected.flush()
+        named, self._named = (
+            self._named,
+            {
+                "speakers": len(self.speakers),
+                "languages": len(self.languages),
+                "new_tokens": len(self.table),
+            },
+        )
+        return {
+            "rows_read": self.rows_read,
+            "digest": self.digest(),
+            "lengths": {name: file.rows for name, file in self._files.items()},
+            "rejected_bytes": self._rejected.tell(),
+            "reasons": dict(self.reasons),
+            "speakers": list(self.speakers)[named["speakers"] :],
+            "languages": list(self.languages)[named["languages"] :],
+            "new_tokens": list(self.table.symbols[named["new_tokens"] :]),
+        }
+
+    def _write_index(self) -> None:
+        columns = zip(*self._pending, strict=True) if self._pending else iter(())
+        for (column, dtype), values in zip(INDEX.items(), columns, strict=False):
+            self._files[column_file(column)].append(np.array(values, dtype))
+        self._pending.clear()
+
+    def _make_durable(self, entry: dict[str, Any]) -> None:
+        for file in self._files.values():
+            file.sync()
+        os.fdatasync(self._rejected.fileno())
+        self._journal.append(entry)
+
+    def commit(self) -> None:
+        """Commit now and wait for it: what was added is safe when this returns."""
+        self._finish_commit()
+        self._make_durable(self._snapshot())
+
+    def seal(self) -> dict[str, Any]:
+        """Finish every file and write cache.json. What is left is to publish the folder."""
+        self._finish_commit()
+        self._write_index()
+        for file in self._files.values():
+            file.finish()
+        self._rejected.flush()
+        os.fsync(self._rejected.fileno())
+        body = self._manifest()
+        write_whole(self.folder / MANIFEST, dump_manifest(body))
+        (self.folder / JOURNAL).unlink()
+        return body
+
+    def _manifest(self) -> dict[str, Any]:
+        mode = self.settings["mode"]
+        settings = {name: self.settings[name] for name in ("audio", "mel", "tokens")}
+        fingerprints = {name: fingerprint(value) for name, value in settings.items()}
+        # A payload file's checksum is that of the column with its utterances' hashes.
+        index = {name: hash_file(self.folder / name) for name in map(column_file, [*INDEX, *BLOBS])}
+        identity = {"format": FORMAT, "mode": mode, "fingerprints": fingerprints, "checksums": index}
+        return {
+            **identity,
+            "checksums": {**index, REJECTED: hash_file(self.folder / REJECTED)},
+            "id": fingerprint(identity),
+            "settings": settings,
+            "lengths": {name: file.rows for name, file in self._files.items()},
+            "utterances": self.utterances,
+            "rejected": dict(sorted(self.reasons.items())),
+            "corpus_digest": self.digest(),
+            "speakers": list(self.speakers),
+            "languages": list(self.languages),
+            "token_table": list(self.table.symbols),
+        }
+
+    def close(self) -> None:
+        """Close everything, also when closing one of them fails because the disk is full."""
+        with ExitStack() as stack:
+            stack.callback(self._journal.close)
+            stack.callback(self._rejected.close)
+            for file in self._files.values():
+                stack.callback(file.close)
+            self._committer.shutdown(wait=True)
+
+
+class CorpusDigest:
+    """A running hash of the rows read: it tells whether a corpus is still the one that was packed."""
+
+    def __init__(self) -> None:
+        self._hash = xxhash.xxh3_128()
+
+    def add(self, row: Row) -> None:
+        if isinstance(row, Utterance):
+            stat = os.stat(row.audio) if os.path.exists(row.audio) else None
+            size_and_time = (stat.st_size, stat.st_mtime_ns) if stat else ()
+            parts: tuple[Any, ...] = (row.id, row.text, row.speaker, row.language, row.audio.name, *size_and_time)
+        else:
+            parts = (row.id, row.reason)
+        self._hash.update(json.dumps(parts).encode())
+
+    def value(self) -> str:
+        return self._hash.hexdigest()
+
+
+def hash_file(path: Path) -> str:
+    with open(path, "rb") as file:
+        digest = xxhash.xxh3_128()
+        while block := file.read(1 << 22):
+            digest.update(block)
+    return digest.hexdigest()

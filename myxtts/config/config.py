@@ -1,0 +1,217 @@
+"""Every setting of MyXTTS, its default and its check; YAML in and out.
+
+A config file has three sections, `data`, `model` and `training`. Precedence, lowest first: the defaults below,
+a preset (`--preset`), a file (`--config`), single keys (`--set data.batch_size=48`).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from myxtts.config.settings import Settings, nearest, setting
+from myxtts.errors import ConfigError
+
+
+@dataclass
+class DataConfig(Settings):
+    section = "data"
+
+    dataset_path: str | None = setting(None, "Corpus folder, manifest file or cache to train on.")
+    layout: str = setting("auto", "How the corpus is laid out.", choices=("auto", "ljspeech", "manifest"))
+    speaker: str = setting("speaker", "Speaker of rows that name none.")
+    language: str = setting("en-us", "Language of rows that name none (an eSpeak code such as en-us, fa, cmn).")
+
+    trim_silence: bool = setting(True, "Cut silence from both ends of a clip.")
+    trim_db: float = setting(45.0, "What lies this far below the clip's loudest frame is silence.", 10, 120)
+    loudness_lufs: float | None = setting(None, "Bring each clip to this loudness (BS.1770); null leaves it.", -60, -5)
+    min_seconds: float = setting(0.2, "A shorter clip is rejected.", 0)
+    max_seconds: float = setting(40.0, "A longer clip is rejected.", 0.1)
+
+    text_tokens: str = setting("phonemes", "What a token is.", choices=("phonemes", "characters"))
+    text_stress: bool = setting(True, "Keep stress marks among phonemes.")
+    text_bos: bool = setting(True, "Begin each token sequence with <bos>.")
+    text_eos: bool = setting(True, "End each token sequence with <eos>.")
+    text_blank: bool = setting(False, "Put <blank> between tokens.")
+    token_table: str | None = setting(
+        None, "Token table to start from: a file or a cache. Null starts from the table of the package."
+    )
+
+    preprocessing_mode: str = setting(
+        "precompute",
+        "precompute packs mel frames; on_the_fly packs audio only, the device makes the mel; auto takes what there is.",
+        choices=("precompute", "on_the_fly", "auto"),
+    )
+    batch_size: int = setting(56, "Utterances per step, over all replicas.", 1, 65536)
+    num_buckets: int = setting(8, "At most this many batch shapes.", 1, 64)
+    frame_budget: int | None = setting(
+        None, "Padded frames per batch: short utterances come in larger batches. Null keeps batch_size constant.", 16
+    )
+    speaker_temperature: float = setting(1.0, "1 draws speakers as often as they occur, 5 lifts rare ones.", 1, 1e6)
+    language_temperature: float = setting(1.0, "1 draws languages as often as they occur, 5 lifts rare ones.", 1, 1e6)
+    reference_frames: int = setting(256, "Length of the clip that shows the voice, 86 frames a second.", 8, 4096)
+    max_mel_frames: int = setting(1720, "Longer utterances are left out of training, and reported.", 16, 65536)
+    num_workers: int = setting(
+        18, "Parallel calls of the per-file loaders; threads of the pipeline (16 at most).", 1, 1024
+    )
+    prefetch_buffer_size: int = setting(12, "Batches made ahead of the step.", 0, 4096)
+    shuffle_buffer_multiplier: int = setting(20, "Per-file loaders shuffle in a buffer of this many batches.", 1, 10000)
+    enable_memory_mapping: bool = setting(True, "Map the cache instead of reading it into memory.")
+    cache_verification: bool = setting(True, "Check a cache's structure and index checksums when it is opened.")
+    memory_cache: bool = setting(False, "Keep decoded utterances of the per-file loaders in memory.")
+    use_tf_native_loading: bool = setting(True, "Decode audio inside the TensorFlow graph where that is possible.")
+    enhanced_gpu_prefetch: bool = setting(True, "Prefetch two batches onto the device, not one.")
+    optimize_cpu_gpu_overlap: bool = setting(True, "Prefetch on the host while the device computes.")
+    prefetch_to_gpu: bool = setting(True, "Copy batches to the device ahead of the step.")
+    auto_tune_performance: bool = setting(False, "Measure and choose workers, prefetch and batch size before training.")
+    auto_rebuild_token_cache: bool = setting(True, "Repack when the text settings no longer fit the cache.")
+    auto_rebuild_mel_cache: bool = setting(True, "Repack when the audio settings no longer fit the cache.")
+
+
+@dataclass
+class ModelConfig(Settings):
+    section = "model"
+
+    size: str = setting("tiny", "About 3-6 M, 20 M or 70 M parameters.", choices=("tiny", "small", "normal"))
+
+
+@dataclass
+class TrainingConfig(Settings):
+    section = "training"
+
+    seed: int = setting(0, "Decides the order of the batches and every random draw.", 0, 2**31 - 1)
+    enable_graph_mode: bool = setting(True, "Compile the step with tf.function.")
+    enable_xla_compilation: bool = setting(False, "Compile the step with XLA.")
+    enable_eager_debug: bool = setting(False, "Run the step eagerly, to step through it.")
+    gradient_accumulation_steps: int = setting(1, "Batches whose gradients are summed before an update.", 1, 4096)
+
+
+@dataclass
+class XTTSConfig:
+    """The whole configuration: `config.data.batch_size`, `config.model.size`, `config.training.seed`."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any] | None) -> XTTSConfig:
+        if values is None:
+            return cls()
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"found {type(values).__name__}, expected the sections {', '.join(_SECTIONS)}")
+        for name in values:
+            if name not in _SECTIONS:
+                raise ConfigError(f"'{name}' is not a section{nearest(str(name), _SECTIONS)}")
+        sections = {name: dict(values[name] or {}) if _is_table(values[name]) else values[name] for name in values}
+        _move_batch_size(sections)
+        made: dict[str, Any] = {name: _SECTIONS[name].from_dict(section) for name, section in sections.items()}
+        return cls(**made)
+
+    @classmethod
+    def from_yaml(cls, path: str | os.PathLike[str]) -> XTTSConfig:
+        values = read_yaml(path)
+        try:
+            return cls.from_dict(values)
+        except ConfigError as error:
+            raise ConfigError(f"{os.fspath(path)}: {error}") from None
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        return {name: getattr(self, name).to_dict() for name in _SECTIONS}
+
+    def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The configuration as YAML; with a path it is also written there, whole or not at all."""
+        text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
+        if path is not None:
+            beside = Path(f"{os.fspath(path)}.tmp")
+            with open(beside, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, path)
+        return text
+
+
+_SECTIONS: dict[str, type[Settings]] = {"data": DataConfig, "model": ModelConfig, "training": TrainingConfig}
+
+
+def load(
+    path: str | os.PathLike[str] | None = None, preset: str | None = None, overrides: Iterable[str] = ()
+) -> XTTSConfig:
+    """Defaults, then the preset, then the file, then `section.key=value` overrides."""
+    values: dict[str, dict[str, Any]] = {}
+    if preset is not None:
+        _merge(values, _preset(preset))
+    if path is not None:
+        XTTSConfig.from_yaml(path)  # so that an error names the file
+        _merge(values, read_yaml(path) or {})
+    for override in overrides:
+        _merge(values, _parse_override(override))
+    return XTTSConfig.from_dict(values)
+
+
+def read_yaml(path: str | os.PathLike[str]) -> Any:
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{os.fspath(path)} is not YAML: {error}") from None
+
+
+def preset_names() -> list[str]:
+    return sorted(item.name[:-5] for item in _presets().iterdir() if item.name.endswith(".yaml"))
+
+
+def _presets() -> Any:
+    return resources.files("myxtts.config") / "presets"
+
+
+def _preset(name: str) -> dict[str, dict[str, Any]]:
+    if name not in preset_names():
+        raise ConfigError(f"'{name}' is not a preset{nearest(name, preset_names())}")
+    return yaml.safe_load((_presets() / f"{name}.yaml").read_text(encoding="utf-8"))
+
+
+def _parse_override(text: str) -> dict[str, dict[str, Any]]:
+    name, equals, value = text.partition("=")
+    section, dot, key = name.strip().partition(".")
+    if not (equals and dot and key):
+        raise ConfigError(f"--set {text}: expected section.key=value, for example --set data.batch_size=48")
+    try:
+        return {section: {key: yaml.safe_load(value)}}
+    except yaml.YAMLError:
+        raise ConfigError(f"--set {text}: '{value}' is not a YAML value; quote it") from None
+
+
+def _merge(values: dict[str, dict[str, Any]], more: Mapping[str, Any]) -> None:
+    for section, keys in more.items():
+        if _is_table(keys):
+            values.setdefault(section, {}).update(keys or {})
+        else:
+            values[section] = keys
+
+
+def _is_table(value: Any) -> bool:
+    return value is None or isinstance(value, Mapping)
+
+
+def _move_batch_size(sections: dict[str, Any]) -> None:
+    """Older files have batch_size under training; it decides the order of the data, so it belongs under data."""
+    training = sections.get("training")
+    if not isinstance(training, dict) or "batch_size" not in training:
+        return
+    old = training.pop("batch_size")
+    new = sections.setdefault("data", {}).setdefault("batch_size", old)
+    if new != old:
+        raise ConfigError(
+            f"batch_size is {new} under data and {old} under training: keep data.batch_size, remove the other"
+        )
+    warnings.warn("training.batch_size is now data.batch_size: move it there", stacklevel=4)

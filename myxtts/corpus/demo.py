@@ -1,0 +1,375 @@
+"""A corpus out of nothing but pip packages: synthetic speech, the same bytes for the same (engine, seed) every time.
+
+    FOLDER/plan.json       engine, seed, versions, number and hash of the rows: written first, it makes the folder ours
+    FOLDER/README.txt      says that the speech is synthetic, and whose voice it is
+    FOLDER/wavs/ID.wav     22,050 Hz, mono, 16 bit; written beside, synced, renamed: a file that is there is complete
+    FOLDER/metadata.csv    id|text|normalised text|speaker|language; written last
+
+The rows of a small corpus are the first rows of a larger one. A run that was stopped is continued by running it again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib
+import io
+import json
+import logging
+import os
+import shutil
+import tempfile
+import threading
+import wave
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from myxtts.corpus.demo_sentences import Row, plan_rows
+from myxtts.errors import CorpusError, MissingExtra
+
+SAMPLE_RATE = 22050
+PLAN_FORMAT = 1
+MAX_PEAK = 0.97
+
+Progress = Callable[[int, int], None]
+_log = logging.getLogger(__name__)
+
+
+def make_demo_corpus(
+    folder: Path, utterances: int = 1000, engine: str = "hibari", seed: int = 0, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Write the first `utterances` rows of the corpus of (engine, seed), or what is still missing of them."""
+    folder = Path(folder)
+    rows = plan_rows(engine, seed, utterances)
+    plan = _check_folder(folder, engine, seed, rows)
+    missing = [row for row in rows if seconds_of(_wav_path(folder, row)) is None]
+    if missing:
+        _make_missing(folder, plan, missing, len(rows), progress or (lambda done, total: None))
+    _write_labels(folder, plan)
+    _write(folder / "metadata.csv", _table(rows))
+    return {
+        "folder": str(folder),
+        "engine": engine,
+        "utterances": len(rows),
+        "seconds": round(sum(seconds_of(_wav_path(folder, row)) or 0.0 for row in rows), 3),
+        "speakers": sorted({row.speaker for row in rows}),
+        "languages": sorted({row.language for row in rows}),
+        "synthetic": True,
+    }
+
+
+# --- the folder -------------------------------------------------------------------------------------------------------
+
+
+def _check_folder(folder: Path, engine: str, seed: int, rows: Sequence[Row]) -> dict[str, Any]:
+    """The plan to write to the folder; an error if the folder holds anything that is not a beginning of it."""
+    plan = {
+        "format": PLAN_FORMAT,
+        "made by": "myxtts.corpus.demo",
+        "synthetic": True,
+        "engine": engine,
+        "seed": seed,
+        "utterances": len(rows),
+        "rows_sha256": _hash(rows),
+    }
+    found = _find_plan(folder)
+    if found is not None:
+        _check_plan(folder, found, plan, rows)
+        _check_metadata(folder / "metadata.csv", rows)
+        plan["versions"] = found.get("versions")
+    return plan
+
+
+def _find_plan(folder: Path) -> dict[str, Any] | None:
+    if not folder.exists():
+        return None
+    if not folder.is_dir():
+        raise CorpusError(f"{folder} is a file, expected a folder: choose another folder for the demo corpus")
+    names = sorted(item.name for item in folder.iterdir() if item.name != "plan.json.tmp")
+    if "plan.json" in names:
+        return _read_plan(folder / "plan.json")
+    if names:
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise CorpusError(
+            f"{folder} holds {len(names)} things that are not a demo corpus ({shown}): nothing was changed; "
+            "choose a folder that is new or empty"
+        )
+    return None
+
+
+def _read_plan(path: Path) -> dict[str, Any]:
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:  # neither JSON nor UTF-8
+        plan = None
+    if not isinstance(plan, dict) or plan.get("made by") != "myxtts.corpus.demo":
+        raise CorpusError(f"{path} is not the plan of a demo corpus: nothing was changed; choose another folder")
+    return plan
+
+
+def _check_plan(folder: Path, found: dict[str, Any], wanted: dict[str, Any], rows: Sequence[Row]) -> None:
+    for key in ("format", "engine", "seed"):
+        if found.get(key) != wanted[key]:
+            raise CorpusError(
+                f"{folder} holds a demo corpus with {key} {found.get(key)}, {key} {wanted[key]} was asked for: "
+                f"nothing was changed; choose another folder, or ask for {key} {found.get(key)}"
+            )
+    count = found.get("utterances")
+    if not isinstance(count, int) or count > len(rows):
+        raise CorpusError(
+            f"{folder} holds a demo corpus of {count} utterances, {len(rows)} were asked for: nothing was changed; "
+            f"choose another folder, or ask for {count} or more"
+        )
+    if found.get("rows_sha256") != _hash(rows[:count]):
+        raise CorpusError(
+            f"{folder} holds a demo corpus with the sentences of another version of MyXTTS: nothing was changed; "
+            "choose another folder"
+        )
+
+
+def _check_metadata(path: Path, rows: Sequence[Row]) -> None:
+    if path.exists() and not _table(rows).startswith(path.read_bytes()):
+        raise CorpusError(f"{path} was changed after it was made: nothing was changed; move it away, or keep using it")
+
+
+def _hash(rows: Sequence[Row]) -> str:
+    return hashlib.sha256(_table(rows)).hexdigest()
+
+
+def _table(rows: Sequence[Row]) -> bytes:
+    return "".join(row.line() for row in rows).encode()
+
+
+def _write_labels(folder: Path, plan: dict[str, Any]) -> None:
+    _write(folder / "plan.json", (json.dumps(plan, indent=1) + "\n").encode())
+    if not (folder / "README.txt").exists():  # one that was edited stays
+        _write(folder / "README.txt", README.format(about=ENGINES[plan["engine"]].about).encode())
+
+
+def _wav_path(folder: Path, row: Row) -> Path:
+    return folder / "wavs" / f"{row.id}.wav"
+
+
+def _write(path: Path, content: bytes) -> None:
+    """The whole content or nothing; a file that already has it is left alone."""
+    if path.exists() and path.read_bytes() == content:
+        return
+    beside = path.with_name(path.name + ".tmp")
+    with open(beside, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+
+
+# --- speech -----------------------------------------------------------------------------------------------------------
+
+
+def _make_missing(folder: Path, plan: dict[str, Any], missing: Sequence[Row], total: int, progress: Progress) -> None:
+    engine = ENGINES[plan["engine"]]
+    versions = _versions(engine)
+    if plan.setdefault("versions", versions) != versions:
+        raise CorpusError(
+            f"{folder} was made with {plan['versions']}, found {versions}: the rest would sound different; "
+            "choose another folder, or install those versions"
+        )
+    with engine(plan["seed"]) as voice:
+        (folder / "wavs").mkdir(parents=True, exist_ok=True)
+        _write_labels(folder, plan)
+        _say_all(folder, voice, missing, total, progress)
+
+
+def _say_all(folder: Path, voice: Voice, missing: Sequence[Row], total: int, progress: Progress) -> None:
+    def make(row: Row) -> None:
+        _write(_wav_path(folder, row), encode_wav(voice.say(row)))
+
+    done = total - len(missing)
+    _log.info("%d of %d utterances are there, making %d", done, total, len(missing))
+    executor = ThreadPoolExecutor(voice.threads)
+    try:
+        progress(done, total)
+        for _ in executor.map(make, missing):
+            done += 1
+            progress(done, total)
+    finally:  # on an error or Ctrl-C, the utterances that have not begun are left for the next run
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def encode_wav(samples: np.ndarray) -> bytes:
+    """A 16-bit wav file of float samples; louder ones than MAX_PEAK are turned down, never clipped."""
+    peak = float(np.max(np.abs(samples), initial=0.0))
+    pcm = np.round(samples * (32767.0 * min(1.0, MAX_PEAK / max(peak, 1e-9)))).astype("<i2")
+    file = io.BytesIO()
+    with wave.open(file, "wb") as writer:
+        writer.setnchannels(1)
+        writer.setsampwidth(2)
+        writer.setframerate(SAMPLE_RATE)
+        writer.writeframes(pcm.tobytes())
+    return file.getvalue()
+
+
+def seconds_of(path: Path) -> float | None:
+    """The length of a complete wav of ours, None for anything else."""
+    try:
+        with wave.open(str(path), "rb") as reader:
+            shape = (reader.getframerate(), reader.getnchannels(), reader.getsampwidth())
+            frames = reader.getnframes()
+    except (FileNotFoundError, EOFError, wave.Error):
+        return None
+    whole = shape == (SAMPLE_RATE, 1, 2) and frames > 0 and path.stat().st_size == 44 + 2 * frames
+    return frames / SAMPLE_RATE if whole else None
+
+
+def _versions(engine: type[Voice]) -> dict[str, str]:
+    try:
+        return {package: metadata.version(package) for package in engine.packages}
+    except metadata.PackageNotFoundError:
+        raise engine.missing() from None
+
+
+class Voice(AbstractContextManager["Voice"]):
+    """What speaks. `packages` are those whose version can change a sample; the first is the one to install."""
+
+    packages: tuple[str, ...]
+    about: str
+    extra: str
+    purpose: str
+    threads = 1
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def say(self, row: Row) -> np.ndarray:
+        raise NotImplementedError
+
+    @classmethod
+    def load(cls, module: str) -> Any:
+        try:
+            return importlib.import_module(module)
+        except ImportError:
+            raise cls.missing() from None
+
+    @classmethod
+    def missing(cls) -> MissingExtra:
+        return MissingExtra(cls.packages[0], cls.extra, cls.purpose)
+
+
+class HibariVoice(Voice):
+    """One natural English voice. Its model is inside the package, so nothing is downloaded."""
+
+    packages = ("hibari-tts", "onnxruntime", "numpy", "scipy", "soxr")
+    about = (
+        "voice        'heart' of hibari-tts (https://github.com/MMWilliams/hibari), Apache-2.0, distilled from\n"
+        "             Kokoro-82M by hexgrad, Apache-2.0"
+    )
+    extra, purpose = "demo", "the demo corpus with the hibari voice"
+    gain = 1.5  # brings the RMS from 0.045 to 0.068; 99 of 100 peaks then stay below 0.9
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._tts = self.load("hibari").Hibari(voice="heart", threads=1)
+        self._resample = self.load("soxr").resample
+        self._one_at_a_time = threading.Lock()
+        # On two cores, one-threaded inference in two threads ran 120x real time, two-threaded inference 111x.
+        self.threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    def say(self, row: Row) -> np.ndarray:
+        with self._one_at_a_time:  # only the network is known to be safe in threads; this is 3 % of the time
+            # A straight quote sticks to the next word, which then misses the dictionary and is guessed.
+            phonemes = [self._tts.ids(phrase) for phrase in self._tts.phonemize(row.spoken.replace('"', ""))]
+        noise = np.random.default_rng([self.seed, row.number])
+        speech = np.concatenate([self._tts.from_ids(ids, 1.0, noise) for ids in phonemes])
+        return self.gain * self._resample(speech, self._tts.sample_rate, SAMPLE_RATE)
+
+
+class EspeakVoice(Voice):
+    """Eight robotic voices in five languages.
+
+    eSpeak NG carries oscillator phases and a random state from one utterance to the next, through espeak_Terminate too.
+    So each utterance gets a library that has just been loaded, from a copy of our own: closing it then really unloads
+    it, and the phonemiser of this process, which loads the original, is left alone. That costs 4 ms per utterance.
+    """
+
+    packages = ("espeakng-loader",)
+    extra, purpose = "phonemes", "the demo corpus with the espeak voices"
+    threads = 1  # eSpeak is not thread-safe, and one thread makes 1,000 utterances in about 12 s
+    about = "voice        eSpeak NG (https://github.com/espeak-ng/espeak-ng), GPL-3.0, through espeakng-loader"
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        loader = self.load("espeakng_loader")
+        self._library, self._data = Path(loader.get_library_path()), loader.get_data_path().encode()
+        self._pcm: list[bytes] = []
+        self._callback = _ESPEAK_CALLBACK(self._collect)
+
+    def __enter__(self) -> EspeakVoice:
+        self._folder = tempfile.TemporaryDirectory(prefix="myxtts-espeak-")
+        self._copy = shutil.copy(self._library, self._folder.name)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._folder.cleanup()
+
+    def say(self, row: Row) -> np.ndarray:
+        try:
+            espeak = ctypes.CDLL(self._copy)
+        except OSError as error:
+            raise CorpusError(f"cannot load {self._copy} ({error}): set TMPDIR to a folder that allows it") from None
+        try:
+            self._speak(espeak, f"{row.language}+{row.speaker.removeprefix('espeak-')}", row)
+        finally:
+            espeak.espeak_Terminate()
+            _unload(espeak)
+        return np.frombuffer(b"".join(self._pcm), dtype="<i2") / np.float32(32768)
+
+    def _speak(self, espeak: ctypes.CDLL, voice: str, row: Row) -> None:
+        self._pcm.clear()
+        rate = espeak.espeak_Initialize(_SYNCHRONOUS, 0, self._data, _DO_NOT_EXIT)
+        if rate != SAMPLE_RATE or espeak.espeak_SetVoiceByName(voice.encode()) != 0:
+            raise CorpusError(f"eSpeak NG gave rate {rate} for voice {voice}, expected {SAMPLE_RATE}: {_REINSTALL}")
+        espeak.espeak_ng_SetRandSeed(ctypes.c_long(self.seed + row.number))
+        espeak.espeak_SetParameter(_VOLUME, 80, 0)  # at 100, the default, peaks reach 31,342 of 32,767
+        espeak.espeak_SetParameter(_RATE, 150, 0)  # words a minute; at 175, the default, 26 of 1,000 were below 2 s
+        espeak.espeak_SetSynthCallback(self._callback)
+        text = row.spoken.encode() + b"\0"
+        if espeak.espeak_Synth(text, ctypes.c_size_t(len(text)), 0, 0, 0, _UTF8, None, None) != 0 or not self._pcm:
+            raise CorpusError(f"eSpeak NG could not say {row.id} ({row.spoken}): {_REINSTALL}")
+
+    def _collect(self, samples: Any, count: int, events: Any) -> int:
+        if samples and count > 0:
+            self._pcm.append(ctypes.string_at(samples, 2 * count))
+        return 0
+
+
+_ESPEAK_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+_SYNCHRONOUS, _DO_NOT_EXIT, _UTF8, _RATE, _VOLUME = 2, 0x8000, 1, 1, 2  # names of speak_lib.h
+_REINSTALL = "reinstall espeakng-loader"
+
+
+def _unload(library: ctypes.CDLL) -> None:
+    native = importlib.import_module("_ctypes")
+    (native.FreeLibrary if os.name == "nt" else native.dlclose)(library._handle)
+
+
+ENGINES: dict[str, type[Voice]] = {"hibari": HibariVoice, "espeak": EspeakVoice}
+
+README = """Demo corpus of MyXTTS: SYNTHETIC SPEECH, no human voice was recorded.
+
+{about}
+sentences    written for MyXTTS or made by its sentence grammars (myxtts/corpus/sentences); nothing was copied
+layout       metadata.csv: id|text|normalised text|speaker|language, no header, UTF-8
+             wavs/ID.wav: 22,050 Hz, mono, 16 bit
+made by      myxtts.corpus.demo.make_demo_corpus with the engine, seed and versions that plan.json names
+
+Use it to try MyXTTS, to measure and to test. A model that was trained on it imitates the synthetic voice above:
+say so wherever you publish one.
+"""

@@ -1,0 +1,36 @@
+"""The two things a row of a corpus can become."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One recording and what is said in it. `row` is the line in the metadata file, counted from 1."""
+
+    row: int
+    id: str
+    audio: Path
+    text: str
+    speaker: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """One row that cannot be used. `reason` is a stable word, `message` says it to a person."""
+
+    row: int
+    id: str
+    reason: str
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+Row = Utterance | Rejected

@@ -1,0 +1,64 @@
+"""Every error a user can meet. Each message says what was found, what was expected and what to do next.
+
+MyXTTSError
+├── ConfigError          a setting is unknown, of the wrong type or out of range
+├── CorpusError          the corpus as a whole cannot be read
+├── RowError             one row of a corpus cannot be used; it carries a `reason` for rejected.jsonl
+├── TextError            a text, language or token table cannot be used
+├── MissingExtra         an optional package is needed: the message names the pip command
+└── CacheError           a cache cannot be used
+    ├── CacheLocked      another process is writing it
+    ├── CacheMismatch    it was made with other settings or from another state of the corpus
+    └── CacheDamaged     its bytes are not those that were written
+"""
+
+from __future__ import annotations
+
+
+class MyXTTSError(Exception):
+    """Anything the user can mend. The CLI prints it without a traceback and exits with 2."""
+
+
+class ConfigError(MyXTTSError):
+    pass
+
+
+class CorpusError(MyXTTSError):
+    pass
+
+
+class RowError(MyXTTSError):
+    """One unusable row. `reason` is a stable word for machines, the message is for people."""
+
+    def __init__(self, reason: str, message: str):
+        super().__init__(reason, message)
+        self.reason = reason
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class TextError(MyXTTSError):
+    pass
+
+
+class MissingExtra(MyXTTSError):
+    def __init__(self, package: str, extra: str, purpose: str):
+        super().__init__(f"{purpose} needs the package '{package}': run pip install 'myxtts[{extra}]'")
+
+
+class CacheError(MyXTTSError):
+    pass
+
+
+class CacheLocked(CacheError):
+    pass
+
+
+class CacheMismatch(CacheError):
+    pass
+
+
+class CacheDamaged(CacheError):
+    pass

@@ -1,0 +1,115 @@
+"""From an audio file to 16-bit samples at 22,050 Hz: decode, mix down, resample, trim, set the loudness.
+
+Everything here that takes time (libsndfile, soxr, numpy) releases the GIL, so threads are enough to use every core.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import soundfile
+import soxr
+from numpy.typing import NDArray
+
+from myxtts.errors import RowError
+from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
+
+_FULL_SCALE = 32767.0 / 32768.0
+# Below -80 dB of full scale a clip is recording noise of a 16-bit converter, not speech.
+_SILENT_PEAK = 1e-4
+_TRIM_MARGIN_HOPS = 4
+
+
+@dataclass(frozen=True)
+class AudioSettings:
+    """How a clip is prepared. Small and picklable: it travels to worker processes."""
+
+    trim_silence: bool = True
+    trim_db: float = 45.0
+    loudness_lufs: float | None = None
+    min_seconds: float = 0.2
+    max_seconds: float = 40.0
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything that decides the bytes of the packed audio."""
+        return {"revision": 1, "sample_rate": SAMPLE_RATE, "hop_samples": HOP_SAMPLES, "dtype": "int16", **asdict(self)}
+
+
+def load_clip(path: str | os.PathLike[str], settings: AudioSettings) -> NDArray[np.int16]:
+    """The file as it goes into a cache: int16 [samples] at 22,050 Hz. An unusable file is a `RowError`."""
+    audio, rate = read_audio(path, settings.max_seconds)
+    seconds = len(audio) / rate
+    if seconds > settings.max_seconds:
+        raise RowError("too_long", f"the clip has {seconds:.1f} s, data.max_seconds is {settings.max_seconds:g}")
+    audio = check_samples(audio)
+    if rate != SAMPLE_RATE:
+        audio = resample(audio, rate)
+    if settings.trim_silence:
+        audio = trim_silence(audio, settings.trim_db)
+    if len(audio) < settings.min_seconds * SAMPLE_RATE:
+        raise RowError(
+            "too_short",
+            f"the clip has {len(audio) / SAMPLE_RATE:.2f} s of sound, data.min_seconds is {settings.min_seconds:g}",
+        )
+    if settings.loudness_lufs is not None:
+        from myxtts.features.loudness import set_loudness  # scipy.signal costs 0.3 s to import, and few ask for this
+
+        audio = set_loudness(audio, settings.loudness_lufs)
+    return to_int16(audio)
+
+
+def read_audio(path: str | os.PathLike[str], max_seconds: float | None = None) -> tuple[NDArray[np.float32], int]:
+    """Decode a file to mono float32 [samples] and its rate; at most a little more than `max_seconds` is read."""
+    try:
+        with soundfile.SoundFile(path) as file:
+            limit = -1 if max_seconds is None else int(max_seconds * file.samplerate) + file.samplerate
+            audio = file.read(limit, dtype="float32")
+            rate = file.samplerate
+    except FileNotFoundError:
+        raise RowError("missing_audio", f"there is no file {os.fspath(path)}") from None
+    except (soundfile.LibsndfileError, OSError) as error:
+        if not os.path.exists(path):
+            raise RowError("missing_audio", f"there is no file {os.fspath(path)}") from None
+        detail = getattr(error, "error_string", str(error))
+        raise RowError("undecodable", f"{os.fspath(path)} cannot be decoded: {detail}") from None
+    if audio.ndim == 2:
+        audio = audio.mean(axis=1)
+    return audio, rate
+
+
+def check_samples(audio: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Refuse what is not sound; scale down a float file that goes beyond full scale, so that nothing clips."""
+    if len(audio) == 0:
+        raise RowError("empty_audio", "the file holds no samples")
+    peak = max(float(audio.max()), -float(audio.min()))
+    if not np.isfinite(peak):
+        raise RowError("not_finite", "the file holds NaN or infinite samples")
+    if peak < _SILENT_PEAK:
+        raise RowError("silent", f"the loudest sample is {peak:.1e} of full scale")
+    return audio if peak <= 1.0 else audio * np.float32(_FULL_SCALE / peak)
+
+
+def resample(audio: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
+    return soxr.resample(audio, rate, SAMPLE_RATE, quality="HQ")
+
+
+def trim_silence(audio: NDArray[np.float32], threshold_db: float) -> NDArray[np.float32]:
+    """Cut both ends to where a hop's energy comes within `threshold_db` of the loudest hop, with 46 ms of margin."""
+    whole = len(audio) // HOP_SAMPLES * HOP_SAMPLES
+    hops = audio[:whole].reshape(-1, HOP_SAMPLES)
+    if len(hops) < 2:
+        return audio
+    energy = np.einsum("ij,ij->i", hops, hops)
+    loud = np.flatnonzero(energy >= energy.max() * 10.0 ** (-threshold_db / 10.0))
+    first = max(int(loud[0]) - _TRIM_MARGIN_HOPS, 0)
+    last = int(loud[-1]) + 1 + _TRIM_MARGIN_HOPS
+    return audio[first * HOP_SAMPLES : last * HOP_SAMPLES if last < len(hops) else len(audio)]
+
+
+def to_int16(audio: NDArray[np.float32]) -> NDArray[np.int16]:
+    scaled = audio * np.float32(32768.0)
+    np.rint(scaled, out=scaled)
+    return np.clip(scaled, -32768.0, 32767.0, out=scaled).astype(np.int16)

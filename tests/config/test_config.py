@@ -1,0 +1,122 @@
+"""Settings: defaults, YAML in and out, and errors that name file, key and cure."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from myxtts.config.config import DataConfig, ModelConfig, TrainingConfig, XTTSConfig, load, preset_names
+from myxtts.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_documented_defaults():
+    data = DataConfig()
+    assert (data.batch_size, data.num_workers, data.prefetch_buffer_size) == (56, 18, 12)
+    assert data.preprocessing_mode == "precompute"
+    assert TrainingConfig().gradient_accumulation_steps == 1
+    assert ModelConfig().size == "tiny"
+
+
+@given(st.integers(1, 65536), st.booleans(), st.sampled_from(["precompute", "on_the_fly", "auto"]))
+def test_yaml_round_trip(batch_size, trim, mode):
+    import tempfile
+
+    config = XTTSConfig(data=DataConfig(batch_size=batch_size, trim_silence=trim, preprocessing_mode=mode))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config.yaml"
+        config.to_yaml(path)
+        assert XTTSConfig.from_yaml(path) == config
+        assert [entry.name for entry in path.parent.iterdir()] == ["config.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("data: {batchsize: 4}", ["bad.yaml", "data.batchsize", "batch_size"]),
+        ("dta: {}", ["bad.yaml", "'dta'", "data"]),
+        ("data: {batch_size: many}", ["bad.yaml", "data.batch_size", "'many'", "a whole number from 1 to 65536"]),
+        ("data: {batch_size: true}", ["data.batch_size", "True (bool)"]),
+        ("data: {batch_size: 0}", ["data.batch_size", "from 1 to 65536"]),
+        ("data: {trim_db: .nan}", ["data.trim_db", "nan"]),
+        ("data: {preprocessing_mode: precomputed}", ["precompute, on_the_fly, auto", "did you mean 'precompute'"]),
+        ("data: 3", ["'data' is 3 (int)"]),
+        ("- 1", ["bad.yaml", "expected the sections"]),
+        ("data: {a: [", ["bad.yaml is not YAML"]),
+    ],
+)
+def test_errors_name_file_key_and_cure(tmp_path, text, parts):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as error:
+        XTTSConfig.from_yaml(path)
+    for part in parts:
+        assert part in str(error.value)
+
+
+def test_assignment_is_checked_too():
+    config = XTTSConfig()
+    config.data.batch_size = 8
+    with pytest.raises(ConfigError, match="at least|from 1"):
+        config.data.batch_size = -1
+    with pytest.raises(ConfigError, match="did you mean 'batch_size'"):
+        config.data.batch_sise = 3
+    assert config.data.batch_size == 8
+
+
+def test_batch_size_of_older_files(tmp_path):
+    path = tmp_path / "old.yaml"
+    path.write_text("training: {batch_size: 9}")
+    with pytest.warns(UserWarning, match="data.batch_size"):
+        assert XTTSConfig.from_yaml(path).data.batch_size == 9
+    path.write_text("training: {batch_size: 9}\ndata: {batch_size: 8}")
+    with pytest.raises(ConfigError, match="8 under data and 9 under training"):
+        XTTSConfig.from_yaml(path)
+
+
+def test_precedence_of_preset_file_and_override(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("data: {num_workers: 3}")
+    config = load(path, "gpu_12gb", ["data.batch_size=5", "data.language=fa"])
+    assert (config.data.batch_size, config.data.num_workers, config.data.prefetch_buffer_size) == (5, 3, 8)
+    assert config.training.gradient_accumulation_steps == 2
+    assert config.data.language == "fa"
+
+
+@pytest.mark.parametrize(
+    "override", ["batch_size=3", "data.batch_size", "data.=3", "=", "data.x=1", "data.batch_size=["]
+)
+def test_bad_overrides(override):
+    with pytest.raises(ConfigError):
+        load(overrides=[override])
+
+
+def test_shipped_files_load():
+    assert {"cpu", "gpu_12gb", "gpu_24gb", "gpu_24gb_older"} == set(preset_names())
+    for name in preset_names():
+        load(preset=name)
+    for path in (ROOT / "configs").glob("*.yaml"):
+        load(path)
+    fix = load(ROOT / "configs/config_gpu_bottleneck_fix.yaml").data
+    assert (fix.preprocessing_mode, fix.batch_size, fix.num_workers, fix.prefetch_buffer_size) == (
+        "precompute",
+        48,
+        16,
+        12,
+    )
+    with pytest.raises(ConfigError, match="did you mean 'gpu_24gb"):
+        load(preset="gpu24gb")
+
+
+def test_config_verb_prints_one_json_object():
+    command = [sys.executable, "-m", "myxtts", "config", "--json", "--set", "data.batch_size=48"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["data"]["batch_size"] == 48
+    failed = subprocess.run([*command, "--set", "data.nothing=1"], capture_output=True, text=True)
+    assert failed.returncode == 2
+    assert "data.nothing" in json.loads(failed.stdout)["error"]["message"]
