@@ -25,40 +25,8 @@ from myxtts.cache.format import (
 from myxtts.cache.writer import hash_file
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 
-WORDS = [
-    "amber",
-    "basket",
-    "candle",
-    "distant",
-    "evening",
-    "forest",
-    "garden",
-    "harbour",
-    "island",
-    "journey",
-    "kitchen",
-    "ladder",
-    "morning",
-    "narrow",
-    "ocean",
-    "paper",
-    "quiet",
-    "river",
-    "silver",
-    "table",
-    "under",
-    "valley",
-    "winter",
-    "yellow",
-    "autumn",
-    "bridge",
-    "castle",
-    "dragon",
-    "engine",
-    "feather",
-    "guitar",
-    "hollow",
-]
+WORDS = """amber basket candle distant evening forest garden harbour island journey kitchen ladder morning narrow ocean
+paper quiet river silver table under valley winter yellow autumn bridge castle dragon engine feather guitar hollow"""
 
 
 def lengths_seconds(utterances: int, seed: int = 0) -> np.ndarray:
@@ -68,7 +36,7 @@ def lengths_seconds(utterances: int, seed: int = 0) -> np.ndarray:
 
 def sentence(rng: np.random.Generator, seconds: float) -> str:
     """About 15 characters a second, as people speak."""
-    words = rng.choice(WORDS, max(2, int(seconds * 2.3)))
+    words = rng.choice(WORDS.split(), max(2, int(seconds * 2.3)))
     return (" ".join(words)).capitalize() + "."
 
 

@@ -1,7 +1,7 @@
 """Turns a corpus into a cache: workers prepare audio, one writer appends in corpus order.
 
-The way of a block of rows: read -> submit its audio to the executor -> make its tokens while that runs -> write the
-oldest block that is ready -> commit. At most a few blocks are in flight, so memory does not grow with the corpus.
+The way of a few rows: read -> submit their audio to the executor and their text to the phonemiser -> when both are done
+and it is their turn, write -> commit. At most a few tasks are in flight, so memory does not grow with the corpus.
 """
 
 from __future__ import annotations
@@ -18,27 +18,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xxhash
 
 from myxtts.cache.format import FORMAT, MANIFEST, MODES, REJECTED, load_manifest
 from myxtts.cache.journal import JOURNAL, read_journal
+from myxtts.cache.prepare import Clip, Symbols, make_symbols, prepare_clips
 from myxtts.cache.publish import building_folder, building_lock, empty_folder, publish
-from myxtts.cache.writer import CacheWriter, Clip, CorpusDigest
+from myxtts.cache.writer import CacheWriter, CorpusDigest
 from myxtts.config.config import DataConfig
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Rejected, Row, Utterance
-from myxtts.errors import CacheError, CacheMismatch, RowError, TextError
-from myxtts.features.audio import AudioSettings, load_clip
-from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE, log_mel, mel_settings
+from myxtts.errors import CacheError, CacheMismatch, RowError
+from myxtts.features.audio import AudioSettings
+from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE, mel_settings
 from myxtts.features.text import TextFrontend, normalise
 from myxtts.features.token_table import TokenTable
 
 log = logging.getLogger(__name__)
 
-# Eight clips a task make the cost of handing it over (50 us) vanish; 64 rows a block do the same for eSpeak.
-_CLIPS_PER_TASK = 8
-_ROWS_PER_BLOCK = 64
+# Eight rows a task make the cost of handing it over (50 us) vanish. Workers and a few tasks ahead of them bound the
+# memory: 8 clips of 40 s are 19 MB, so 64 workers hold 1.3 GB at the very most.
+_ROWS_PER_TASK = 8
+_TASKS_AHEAD = 6
+
+Outcome = tuple[Row, Clip | RowError | None, Symbols]
 
 ProgressCallback = Callable[["PackState"], None]
 
@@ -176,7 +179,7 @@ def _build(
     writer, rows = _start(corpus, building, settings, table)
     try:
         for outcome in _prepare_in_order(rows, executor, settings, workers):
-            _write(writer, *outcome)
+            _write(writer, outcome)
             writer.commit_soon()
             if progress:
                 progress(_state(writer))
@@ -220,63 +223,31 @@ def _resume(building: Path, plan: dict[str, Any], table: TokenTable, entries: li
         return None
 
 
-Outcome = tuple[Row, Clip | RowError, str, list[str] | RowError]
-
-
 def _prepare_in_order(
     rows: Iterator[Row], executor: Executor, settings: PackSettings, workers: int
 ) -> Iterator[list[Outcome]]:
     """Outcomes in corpus order, a few at a time, while the executor works ahead by a bounded number of tasks."""
-    waiting: deque[tuple[list[Row], Future[list[Clip | RowError]], list[str], list[list[str] | RowError]]] = deque()
-    for block in _batched(rows, _ROWS_PER_BLOCK):
-        tasks = [(part, _submit(executor, part, settings)) for part in _batched(iter(block), _CLIPS_PER_TASK)]
-        texts = [normalise(row.text) if isinstance(row, Utterance) else "" for row in block]
-        symbols = _make_symbols(block, texts, settings.text)
-        at = 0
-        for part, future in tasks:
-            waiting.append((part, future, texts[at : at + len(part)], symbols[at : at + len(part)]))
-            at += len(part)
-        while len(waiting) > workers + _ROWS_PER_BLOCK // _CLIPS_PER_TASK:
+    waiting: deque[tuple[list[Row], Future[list[Clip | RowError]], Future[list[Symbols]]]] = deque()
+    with_mel = settings.mode == "precompute"
+    with ThreadPoolExecutor(1, "myxtts-text") as phonemiser:  # one thread: eSpeak lives in global variables
+        while task := list(itertools.islice(rows, _ROWS_PER_TASK)):
+            paths = [os.fspath(row.audio) for row in task if isinstance(row, Utterance)]
+            clips = executor.submit(prepare_clips, paths, settings.audio, with_mel)
+            waiting.append((task, clips, phonemiser.submit(make_symbols, task, settings.text)))
+            if len(waiting) > workers + _TASKS_AHEAD:
+                yield _collect(*waiting.popleft())
+        while waiting:
             yield _collect(*waiting.popleft())
-    while waiting:
-        yield _collect(*waiting.popleft())
 
 
-def _batched(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
-    while batch := list(itertools.islice(rows, size)):
-        yield batch
+def _collect(rows: list[Row], clips: Future[list[Clip | RowError]], symbols: Future[list[Symbols]]) -> list[Outcome]:
+    made = iter(clips.result())
+    each = [next(made) if isinstance(row, Utterance) else None for row in rows]
+    return list(zip(rows, each, symbols.result(), strict=True))
 
 
-def _submit(executor: Executor, rows: list[Row], settings: PackSettings) -> Future[list[Clip | RowError]]:
-    paths = [os.fspath(row.audio) for row in rows if isinstance(row, Utterance)]
-    return executor.submit(prepare_clips, paths, settings.audio, settings.mode == "precompute")
-
-
-def _make_symbols(rows: list[Row], texts: list[str], frontend: TextFrontend) -> list[list[str] | RowError]:
-    """Symbols of each text; one call per language, because eSpeak takes a batch of one language at a time."""
-    symbols: list[list[str] | RowError] = [RowError("bad_row", "")] * len(rows)
-    languages = {row.language for row in rows if isinstance(row, Utterance)}
-    for language in sorted(languages):
-        mine = [at for at, row in enumerate(rows) if isinstance(row, Utterance) and row.language == language]
-        try:
-            made = frontend.symbols([texts[at] for at in mine], language)
-        except TextError as error:
-            made = [RowError("unknown_language", str(error))] * len(mine)
-        for at, value in zip(mine, made, strict=True):
-            symbols[at] = value
-    return symbols
-
-
-def _collect(
-    rows: list[Row], future: Future[list[Clip | RowError]], texts: list[str], symbols: list[list[str] | RowError]
-) -> list[Outcome]:
-    clips = iter(future.result())
-    made = [next(clips) if isinstance(row, Utterance) else RowError("bad_row", "") for row in rows]
-    return list(zip(rows, made, texts, symbols, strict=True))
-
-
-def _write(writer: CacheWriter, *outcomes: Outcome) -> None:
-    for row, clip, text, symbols in outcomes:
+def _write(writer: CacheWriter, outcomes: list[Outcome]) -> None:
+    for row, clip, symbols in outcomes:
         if isinstance(row, Rejected):
             writer.reject(row, row)
         elif isinstance(symbols, RowError):
@@ -284,27 +255,8 @@ def _write(writer: CacheWriter, *outcomes: Outcome) -> None:
         elif isinstance(clip, RowError):
             writer.reject(row, Rejected(row.row, row.id, clip.reason, clip.message))
         else:
-            writer.add(row, clip, text, symbols)
-
-
-def prepare_clips(paths: list[str], settings: AudioSettings, with_mel: bool) -> list[Clip | RowError]:
-    """The work of one task, in a thread, a process or on another machine: files in, clips or reasons out."""
-    return [_prepare_clip(path, settings, with_mel) for path in paths]
-
-
-def _prepare_clip(path: str, settings: AudioSettings, with_mel: bool) -> Clip | RowError:
-    try:
-        samples = load_clip(path, settings)
-    except RowError as error:
-        return error
-    mel = log_mel(samples).astype(np.float16) if with_mel else None
-    audio = np.zeros((-(-len(samples) // HOP_SAMPLES), HOP_SAMPLES), np.int16)
-    audio.reshape(-1)[: len(samples)] = samples
-    return Clip(audio, mel, len(samples), hash_rows(audio), 0 if mel is None else hash_rows(mel))
-
-
-def hash_rows(rows: np.ndarray) -> int:
-    return xxhash.xxh3_64_intdigest(rows.data.cast("B"))
+            assert clip is not None
+            writer.add(row, clip, normalise(row.text), symbols)
 
 
 def _state(writer: CacheWriter) -> PackState:

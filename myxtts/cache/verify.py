@@ -30,10 +30,10 @@ from myxtts.cache.format import (
     row_bytes,
     sync_folder,
 )
-from myxtts.cache.pack import PackSettings, default_workers, hash_rows, pack, prepare_clips
+from myxtts.cache.pack import PackSettings, default_workers, pack
+from myxtts.cache.prepare import Clip, hash_rows, prepare_clips
 from myxtts.cache.publish import building_lock, recover
 from myxtts.cache.reader import check_files
-from myxtts.cache.writer import Clip
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
 from myxtts.errors import CacheDamaged, RowError

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
 from myxtts.cache.format import (
     BLOBS,
@@ -36,22 +35,12 @@ from myxtts.cache.format import (
 )
 from myxtts.cache.growing import GrowingArray
 from myxtts.cache.journal import JOURNAL, Journal
+from myxtts.cache.prepare import Clip, hash_rows
 from myxtts.corpus.utterance import Rejected, Row, Utterance
 from myxtts.features.token_table import TokenTable
 
 # Small corpora finish before the first commit would pay; a kill costs at most this and one fdatasync.
 _COMMIT_SECONDS = 0.5
-
-
-@dataclass(frozen=True)
-class Clip:
-    """The prepared audio of one utterance, as it goes to disk."""
-
-    audio: NDArray[np.int16]  # [frames, hop_samples]
-    mel: NDArray[np.float16] | None  # [frames, mels]
-    n_samples: int
-    xxh3_audio: int
-    xxh3_mel: int
 
 
 @dataclass
@@ -150,7 +139,7 @@ class CacheWriter:
                 self.languages.setdefault(utterance.language, len(self.languages)),
                 clip.xxh3_audio,
                 clip.xxh3_mel,
-                xxhash.xxh3_64_intdigest(tokens.data.cast("B")),
+                hash_rows(tokens),
                 files[column_file("id_bytes")].rows,
                 files[column_file("text_bytes")].rows,
             )

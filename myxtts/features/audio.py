@@ -15,7 +15,7 @@ import soxr
 from numpy.typing import NDArray
 
 from myxtts.errors import RowError
-from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
+from myxtts.features.mel import HOP_SAMPLES, INT16_SCALE, SAMPLE_RATE
 
 _FULL_SCALE = 32767.0 / 32768.0
 # Below -80 dB of full scale a clip is recording noise of a 16-bit converter, not speech.
@@ -46,7 +46,7 @@ def load_clip(path: str | os.PathLike[str], settings: AudioSettings) -> NDArray[
         raise RowError("too_long", f"the clip has {seconds:.1f} s, data.max_seconds is {settings.max_seconds:g}")
     audio = check_samples(audio)
     if rate != SAMPLE_RATE:
-        audio = resample(audio, rate)
+        audio = resample(to_float(audio), rate)
     if settings.trim_silence:
         audio = trim_silence(audio, settings.trim_db)
     if len(audio) < settings.min_seconds * SAMPLE_RATE:
@@ -57,34 +57,34 @@ def load_clip(path: str | os.PathLike[str], settings: AudioSettings) -> NDArray[
     if settings.loudness_lufs is not None:
         from myxtts.features.loudness import set_loudness  # scipy.signal costs 0.3 s to import, and few ask for this
 
-        audio = set_loudness(audio, settings.loudness_lufs)
+        audio = set_loudness(to_float(audio), settings.loudness_lufs)
     return to_int16(audio)
 
 
-def read_audio(path: str | os.PathLike[str], max_seconds: float | None = None) -> tuple[NDArray[np.float32], int]:
-    """Decode a file to mono float32 [samples] and its rate; at most a little more than `max_seconds` is read."""
+def read_audio(path: str | os.PathLike[str], max_seconds: float | None = None) -> tuple[NDArray[Any], int]:
+    """Decode a file to mono [samples] and its rate; at most a little more than `max_seconds` is read.
+
+    Mono 16-bit files come as int16, which takes a quarter of the time and changes no bit of the result; others float32.
+    """
     try:
         with soundfile.SoundFile(path) as file:
             limit = -1 if max_seconds is None else int(max_seconds * file.samplerate) + file.samplerate
-            audio = file.read(limit, dtype="float32")
+            plain = file.subtype == "PCM_16" and file.channels == 1
+            audio = file.read(limit, dtype="int16" if plain else "float32")
             rate = file.samplerate
-    except FileNotFoundError:
-        raise RowError("missing_audio", f"there is no file {os.fspath(path)}") from None
     except (soundfile.LibsndfileError, OSError) as error:
         if not os.path.exists(path):
             raise RowError("missing_audio", f"there is no file {os.fspath(path)}") from None
         detail = getattr(error, "error_string", str(error))
         raise RowError("undecodable", f"{os.fspath(path)} cannot be decoded: {detail}") from None
-    if audio.ndim == 2:
-        audio = audio.mean(axis=1)
-    return audio, rate
+    return (audio.mean(axis=1) if audio.ndim == 2 else audio), rate
 
 
-def check_samples(audio: NDArray[np.float32]) -> NDArray[np.float32]:
+def check_samples(audio: NDArray[Any]) -> NDArray[Any]:
     """Refuse what is not sound; scale down a float file that goes beyond full scale, so that nothing clips."""
     if len(audio) == 0:
         raise RowError("empty_audio", "the file holds no samples")
-    peak = max(float(audio.max()), -float(audio.min()))
+    peak = max(float(audio.max()), -float(audio.min())) * (INT16_SCALE if audio.dtype == np.int16 else 1.0)
     if not np.isfinite(peak):
         raise RowError("not_finite", "the file holds NaN or infinite samples")
     if peak < _SILENT_PEAK:
@@ -96,10 +96,10 @@ def resample(audio: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
     return soxr.resample(audio, rate, SAMPLE_RATE, quality="HQ")
 
 
-def trim_silence(audio: NDArray[np.float32], threshold_db: float) -> NDArray[np.float32]:
+def trim_silence(audio: NDArray[Any], threshold_db: float) -> NDArray[Any]:
     """Cut both ends to where a hop's energy comes within `threshold_db` of the loudest hop, with 46 ms of margin."""
     whole = len(audio) // HOP_SAMPLES * HOP_SAMPLES
-    hops = audio[:whole].reshape(-1, HOP_SAMPLES)
+    hops = audio[:whole].reshape(-1, HOP_SAMPLES).astype(np.float32, copy=False)
     if len(hops) < 2:
         return audio
     energy = np.einsum("ij,ij->i", hops, hops)
@@ -109,7 +109,13 @@ def trim_silence(audio: NDArray[np.float32], threshold_db: float) -> NDArray[np.
     return audio[first * HOP_SAMPLES : last * HOP_SAMPLES if last < len(hops) else len(audio)]
 
 
-def to_int16(audio: NDArray[np.float32]) -> NDArray[np.int16]:
+def to_float(audio: NDArray[Any]) -> NDArray[np.float32]:
+    return audio * np.float32(INT16_SCALE) if audio.dtype == np.int16 else audio
+
+
+def to_int16(audio: NDArray[Any]) -> NDArray[np.int16]:
+    if audio.dtype == np.int16:
+        return audio
     scaled = audio * np.float32(32768.0)
     np.rint(scaled, out=scaled)
     return np.clip(scaled, -32768.0, 32767.0, out=scaled).astype(np.int16)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import write_corpus, write_tone
+from corpora import write_corpus, write_tone
 
 from myxtts.cache.format import MANIFEST
 from myxtts.cache.pack import PackSettings, pack
@@ -221,7 +221,7 @@ def test_killed_packers_leave_the_next_one_an_identical_result(tmp_path):
 def test_two_packers_cannot_write_one_cache(tmp_path):
     folder = write_corpus(tmp_path / "c", 200, (2.0, 4.0))
     first = start_packer(folder, tmp_path / "x.cache")
-    while not building_folder(tmp_path / "x.cache").exists() and first.poll() is None:
+    while not (building_folder(tmp_path / "x.cache") / "journal").exists() and first.poll() is None:
         time.sleep(0.001)
     first.send_signal(signal.SIGSTOP)
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import write_corpus, write_tone
+from corpora import write_corpus, write_tone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_pack import CHARACTERS, files_of

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from conftest import write_tone
+from corpora import write_tone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -103,3 +103,15 @@ def test_bad_files_have_a_reason(tmp_path, kind):
     with pytest.raises(RowError) as error:
         load_clip(path, AudioSettings())
     assert error.value.reason == kind
+
+
+@pytest.mark.parametrize("settings", [AudioSettings(), AudioSettings(loudness_lufs=-20.0)])
+def test_the_short_way_of_16_bit_files_changes_nothing(tmp_path, settings):
+    """A 24-bit file of the same samples goes the long way, through float32."""
+    clip = np.concatenate([np.zeros(9000), tone(1.0) * np.hanning(22050), np.zeros(7000)])
+    samples = (clip * 32767).astype(np.int16)
+    soundfile.write(tmp_path / "short.wav", samples, 22050, subtype="PCM_16")
+    soundfile.write(tmp_path / "long.wav", samples / 32768, 22050, subtype="PCM_24")
+    np.testing.assert_array_equal(
+        load_clip(tmp_path / "short.wav", settings), load_clip(tmp_path / "long.wav", settings)
+    )

@@ -146,6 +146,10 @@ def test_words_of_another_script_are_read_not_spelled():
     assert unreadable("漢字かな", "ja") == "漢字"
 
 
+def test_persian_half_space_keeps_a_word_whole():
+    assert phonemise(["می\u200cخواهم"], "fa") == ["mixˈɑham"]
+
+
 def test_signs_of_espeak_are_not_mistaken_for_marks():
     symbols = "".join(
         phonemise(["是 十", "hund", "etthundra"], "cmn")
