@@ -152,9 +152,9 @@ _ORPHAN = re.compile(rf"(?<![{_BLOCKS}])[{_SIGNS}]+|[\u200c\u200d]+(?![{_BLOCKS}
 _QUOTE = re.compile(r'(?<=\w)"(?=\w)')
 _QUOTED = re.compile(r"(?<!\w)'(?=\w)([^']*(?:(?<=\w)'(?=\w)[^']*)*)'(?!\w)")  # 'so', but not the apostrophe in don't
 _DASH = re.compile(r"(?<!\S)-+(?!\S)|-{2,}")
-_STRAY = re.compile(
-    r"(?<!\w)-(?!\d)|(?<=[^\w ])-|-(?!\w)"
-)  # Vietnamese and Danish crash on a silent sign, '-', a letter
+_STRAY_HYPHEN = re.compile(r"(?<!\w)-(?!\d)|(?<=[^\w ])-|-(?!\w)")
+_HYPHEN = re.compile(r"-(?!\d)|(?<! )(?<!^)-")
+_WITHOUT_HYPHENS = ("da", "vi")  # they crash on a hyphen between something silent and a letter ("óh-a")
 _MARK = re.compile(r"[;!?¡¿—…()]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\w)")
 _CHUNK = re.compile(rf".{{1,{_CALL_CHARS}}}(?=\s|$)|.{{1,{_CALL_CHARS}}}")
 _TITLE = re.compile(
@@ -168,7 +168,7 @@ def _pieces(text: str, language: str) -> list[Piece]:
     if not text.isascii():
         text = _ORPHAN.sub("", text)
     if "-" in text:
-        text = _STRAY.sub(" ", text)
+        text = (_HYPHEN if language.split("-")[0] in _WITHOUT_HYPHENS else _STRAY_HYPHEN).sub(" ", text)
     pieces: list[Piece] = []
     start = 0
     for match in _MARK.finditer(text):

@@ -166,6 +166,14 @@ def test_long_texts_and_words_lose_nothing():
     assert phonemise(["9" * 1000], "en-us")[0]
 
 
+def test_hyphens_that_crash_espeak_do_not_reach_it():
+    code = "import sys; from myxtts.features.phonemes import phonemise; phonemise(sys.argv[2:], sys.argv[1])"
+    for language in ("da", "vi", "en-us"):
+        texts = ["'-A", "€-a", "óh-a", "²²-a", "\u0325\u036a-\u0322", "a -5 b-c"]
+        subprocess.run([sys.executable, "-c", code, language, *texts], check=True)
+    assert phonemise(["-5 well-known"], "en-us") == ["mˈaɪnəs fˈaɪv wˈɛlnˈoʊn"]
+
+
 def test_digits_of_every_script_are_numbers():
     for code, digits in {"fa": "۱۲۳", "ar": "١٢٣", "hi": "१२३"}.items():
         assert phonemise([digits], code) == phonemise(["123"], code)
