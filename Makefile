@@ -50,7 +50,7 @@ bench: $(INSTALLED)
 
 lock: $(INSTALLED)
 	$(BIN)/uv pip compile --quiet --python 3.11 --no-header --no-annotate \
-		--extra cpu --extra phonemes --extra demo --extra dev pyproject.toml -o requirements.lock
+		--extra cpu --extra phonemes --extra demo --extra plot --extra dev pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv $(DEMO) build dist *.egg-info

@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="myxtts", description=__import__("myxtts").__doc__)
     parser.add_argument("--version", action="version", version=f"myxtts {__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
-    for add in (_add_demo_corpus, _add_pack, _add_verify, _add_info, _add_config):
+    for add in (_add_demo_corpus, _add_pack, _add_verify, _add_info, _add_bench, _add_config):
         add(verbs)
     return parser
 
@@ -148,7 +148,7 @@ def _add_pack(verbs: Any) -> None:
 
 
 def _pack(arguments: argparse.Namespace) -> Result:
-    from myxtts.cache.pack import PackSettings, PackState, load_table, pack
+    from myxtts.cache.pack import PackSettings, PackState, default_cache, load_table, pack
     from myxtts.cache.reader import Cache
 
     config = _load_config(arguments)
@@ -172,15 +172,9 @@ def _open_corpus(path: Path, config: Any) -> Any:
     return open_corpus(path, config.data.layout, config.data.speaker, config.data.language)
 
 
-def default_cache(corpus: Path) -> Path:
-    """`<corpus>/cached_features/NAME.cache`, beside the manifest if the corpus is one."""
-    folder = corpus if corpus.is_dir() else corpus.parent
-    name = corpus.resolve().name if corpus.is_dir() else corpus.stem
-    return folder / "cached_features" / f"{name}.cache"
-
-
 def _find_cache(path: Path) -> Path:
     """The cache meant by a path: itself, or the default cache of the corpus that it is."""
+    from myxtts.cache.pack import default_cache
     from myxtts.cache.reader import is_cache
 
     default = default_cache(path)
@@ -274,6 +268,66 @@ def _first_names(counts: dict[str, int], most: int = 6) -> str:
     ranked = sorted(counts.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{name} ({count})" for name, count in ranked[:most])
     return shown + (f" and {len(ranked) - most} more" if len(ranked) > most else "")
+
+
+# -- bench -----------------------------------------------------------------------------------------------------------
+
+
+def _add_bench(verbs: Any) -> None:
+    parser = _add_verb(verbs, "bench", _bench, "measure loaders side by side, with an emulated accelerator",
+        "  myxtts bench voice.cache\n  myxtts bench ~/corpus --loaders mapped,python --plot au.png")  # fmt: skip
+    parser.add_argument("data", metavar="CACHE_OR_CORPUS", type=Path)
+    parser.add_argument("--batch-size", metavar="N", type=_positive, help="default: data.batch_size")
+    parser.add_argument(
+        "--loaders", metavar="A,B,C", help="some of limit, mapped, limit-audio, mapped-audio, native, npy, python"
+    )
+    parser.add_argument("--step-ms", metavar="A,B,C", default="5,10,20,50", help="step times to emulate")
+    parser.add_argument("--cold", action="store_true", help="drop the files from memory before each loader")
+    parser.add_argument("--plot", metavar="FILE.png", type=Path, help="draw utilisation over step time")
+    _add_config_flags(parser)
+
+
+def _bench(arguments: argparse.Namespace) -> Result:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    from myxtts.performance.bench import LOADERS, as_table, bench, plot
+
+    config = _load_config(arguments)
+    if arguments.batch_size:
+        config.data.batch_size = arguments.batch_size
+    loaders = arguments.loaders.split(",") if arguments.loaders else LOADERS
+    cache = _cache_of(arguments.data, config)
+    with _bar(len(loaders) + 1, "measuring", "loader") as bar:
+
+        def show(what: str) -> None:
+            bar.set_postfix_str(what)
+            bar.update(0 if what == "controls" else 1)
+
+        result = bench(cache, config, loaders, _step_times(arguments.step_ms), arguments.cold, show)
+    if arguments.plot:
+        plot(result, arguments.plot)
+    return 0, result, as_table(result)
+
+
+def _cache_of(path: Path, config: Any) -> Path:
+    """A cache, or the default cache of a corpus, packed now if it has none."""
+    from myxtts.cache.pack import PackSettings, default_cache, load_table, pack
+    from myxtts.cache.reader import is_cache
+
+    if is_cache(path):
+        return path
+    corpus, cache = _open_corpus(path, config), default_cache(path)
+    pack(corpus, cache, PackSettings.from_config(config.data), table=load_table(config.data.token_table))
+    return cache
+
+
+def _step_times(text: str) -> list[float]:
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = [0.0]
+    if min(values) <= 0:
+        raise _UsageError(f"--step-ms {text}: expected milliseconds separated by commas, for example 5,10,20")
+    return values
 
 
 # -- config ----------------------------------------------------------------------------------------------------------

@@ -50,9 +50,11 @@ class Monitor:
             with self._lock:
                 self.spans.setdefault(name, Span()).add(ms)
 
-    def count(self, name: str, times: int = 1) -> None:
+    def count(self, name: str, times: int = 1) -> int:
+        """Returns the count so far: who gets 1 was the first, and the only one, to see this happen."""
         with self._lock:
             self.counters[name] += times
+            return self.counters[name]
 
     def log_step_timing(self, data_ms: float, compute_ms: float, batch: int) -> None:
         """What one step waited for its batch, what it then computed, and how many utterances it had."""

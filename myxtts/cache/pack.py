@@ -90,6 +90,13 @@ class PackSettings:
         }
 
 
+def default_cache(corpus: Path) -> Path:
+    """`<corpus>/cached_features/NAME.cache`, beside the manifest if the corpus is one."""
+    folder = corpus if corpus.is_dir() else corpus.parent
+    name = corpus.resolve().name if corpus.is_dir() else corpus.stem
+    return folder / "cached_features" / f"{name}.cache"
+
+
 def default_workers() -> int:
     return len(os.sched_getaffinity(0))
 

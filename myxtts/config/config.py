@@ -65,7 +65,7 @@ class DataConfig(Settings):
     shuffle_buffer_multiplier: int = setting(20, "Per-file loaders shuffle in a buffer of this many batches.", 1, 10000)
     enable_memory_mapping: bool = setting(True, "Map the cache instead of reading it into memory.")
     cache_verification: bool = setting(True, "Check a cache's structure and index checksums when it is opened.")
-    memory_cache: bool = setting(False, "Keep decoded utterances of the per-file loaders in memory.")
+    memory_cache: bool = setting(False, "Keep in memory: the whole cache, or what the per-file loaders have decoded.")
     use_tf_native_loading: bool = setting(True, "Decode audio inside the TensorFlow graph where that is possible.")
     enhanced_gpu_prefetch: bool = setting(True, "Prefetch two batches onto the device, not one.")
     optimize_cpu_gpu_overlap: bool = setting(True, "Prefetch on the host while the device computes.")

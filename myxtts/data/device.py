@@ -7,7 +7,8 @@ from typing import Any
 import tensorflow as tf
 
 from myxtts.config.config import DataConfig
-from myxtts.features.mel_tensorflow import CONTEXT_ROWS, log_mel
+from myxtts.features.mel import CONTEXT_ROWS
+from myxtts.features.mel_tensorflow import log_mel
 
 
 def first_gpu() -> str | None:

@@ -31,7 +31,7 @@ from myxtts.errors import ConfigError
 _BATCHES, _SLOTS, _OFFSETS, _REFERENCES = range(1, 5)  # each purpose draws from a stream of its own
 _UNIT = 1 << 31  # one slot in fixed point: weights keep 31 bits, and 2^31 slots still fit an int64
 _GOLDEN = 1327217885  # _UNIT / golden ratio: its multiples fill [0, _UNIT) more evenly than random numbers
-_END_OF_TIME = 1 << 32  # steps and epochs are drawn from by their low 32 bits
+END_OF_TIME = 1 << 32  # steps and epochs are drawn from by their low 32 bits
 
 
 class Bucket(NamedTuple):
@@ -102,7 +102,7 @@ class Order:
     def batches(self, steps: Any) -> Batches:
         """Many steps at once, any steps: row i is the batch of `steps[i]`."""
         steps = np.asarray(steps, np.int64)
-        if steps.size and not (steps.min() >= 0 and steps.max() < _END_OF_TIME):
+        if steps.size and not (steps.min() >= 0 and steps.max() < END_OF_TIME):
             raise ValueError(f"steps {steps.min()} to {steps.max()}: expected 0 to 2^32 - 1")
         return self._batches(steps, self._tables, NUMPY)
 
@@ -159,24 +159,31 @@ class Order:
         stop_step: int | None = None,
         references: References | None = None,
         block_steps: int = 64,
+        finish: Any = None,
     ) -> Any:
-        """A tf.data.Dataset of `tf_batch(step)`, by blocks of steps: 12 us per step and not 350 us, as ops are dear."""
+        """A tf.data.Dataset of `tf_batch(step)`, by blocks of steps: 12 us per step and not 350 us, as ops are dear.
+
+        `finish` may turn a block into other tensors [steps, ...] before it is cut into steps; rows past the end of a
+        smaller bucket's batch are then the caller's to cut.
+        """
         import tensorflow as tf
 
-        stop = _END_OF_TIME if stop_step is None else stop_step
+        stop = END_OF_TIME if stop_step is None else stop_step
 
         def block(first: Any) -> dict[str, Any]:
-            return self.tf_batches(tf.range(first, tf.minimum(first + block_steps, stop)), references)
+            steps = self.tf_batches(tf.range(first, tf.minimum(first + block_steps, stop)), references)
+            return steps if finish is None else finish(steps)
 
         steps = tf.data.Dataset.range(start_step, stop, block_steps).map(block).unbatch()
-        return steps if self._one_size else steps.map(self._cut)
+        return steps if self.one_size or finish is not None else steps.map(self._cut)
 
     @property
-    def _one_size(self) -> bool:
+    def one_size(self) -> bool:
+        """True if every bucket has the same batch size."""
         return all(bucket.batch == self.largest_batch for bucket in self.buckets)
 
     def _cut(self, element: dict[str, Any]) -> dict[str, Any]:
-        if self._one_size:
+        if self.one_size:
             return element
         return {name: field[: element["batch"]] if field.shape.rank else field for name, field in element.items()}
 

@@ -1,6 +1,6 @@
 """The feed: from a step number to a batch at memory speed. Arithmetic, then one gather from mapped files.
 
-    feed = Feed([Cache("voice.cache")], config)
+    feed = Feed(Cache("voice.cache"), config)
     for batch in feed.dataset(start_step=1200): ...
 
 A batch is a dict; B, F and T are its bucket's batch size, frames and tokens, R is `data.reference_frames`:
@@ -12,7 +12,6 @@ A batch is a dict; B, F and T are its bucket's batch size, frames and tokens, R 
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Sequence
 from functools import cached_property
@@ -23,45 +22,31 @@ import tensorflow as tf
 
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
-from myxtts.data.buckets import BucketTable, plan_buckets
 from myxtts.data.device import stage
 from myxtts.data.memory import keep_freed_batches
-from myxtts.data.order import Order, References, balance_weights, shard_rows
+from myxtts.data.order import shard_rows
 from myxtts.data.permutation import tensorflow_arrays
-from myxtts.errors import CacheMismatch, ConfigError
-from myxtts.features.mel_tensorflow import CONTEXT_ROWS
+from myxtts.data.plan import COLUMNS, Plan
+from myxtts.errors import ConfigError
+from myxtts.features.mel import CONTEXT_ROWS
 from myxtts.monitor import current_monitor
 
-log = logging.getLogger(__name__)
-
 MAX_THREADS = 16
-_COLUMNS = ("first_row", "n_frames", "first_token", "n_tokens", "speaker", "language")
+Tensors = dict[str, Any]
+
+# What travels from the order to the gather, packed by type: per step, per row, and per row as it goes into the batch.
+_SHAPE = ("step", "epoch", "cache", "bucket", "frames", "tokens", "batch")
+_PLACE = ("utterances", "first_row", "n_frames", "first_token", "n_tokens") + (
+    "reference_first", "reference_start", "reference_end")  # fmt: skip
+_SMALL = ("frame_lengths", "token_lengths", "speaker", "language", "reference_lengths")
 
 
-class Feed:
-    """What a trainer needs: `plan`, `dataset(start_step)`, `describe()`. Its whole state is a step and a cache id."""
+class Feed(Plan):
+    """A plan that TensorFlow carries out: all that a trainer needs of the data."""
 
-    def __init__(
-        self,
-        caches: Cache | Sequence[Cache],
-        config: XTTSConfig,
-        *,
-        utterances: Sequence[Any] | None = None,
-        cache_weights: Sequence[float] | None = None,
-        with_audio: bool = False,
-    ):
-        """`utterances`: per cache the rows to use, for instance those of the training split. `with_audio` adds audio
-        to mel batches, for a vocoder."""
-        self.caches = [caches] if isinstance(caches, Cache) else list(caches)
-        self.data, self.seed = config.data, config.training.seed
-        self.payload = _payload(self.caches, config.data.preprocessing_mode, with_audio)
-        self.plan = plan_tables(self.caches, config, utterances)
-        chosen = utterances or [None] * len(self.caches)
-        weights = [_utterance_weights(cache, config, rows) for cache, rows in zip(self.caches, chosen, strict=True)]
-        self.order = Order(self.seed, self.plan, cache_weights=cache_weights, utterance_weights=weights)
-        speakers = [np.asarray(cache.columns["speaker"]) for cache in self.caches]
-        self.references = References(self.seed, speakers, utterances)
-        self.steps_per_epoch = self.order.steps_per_epoch
+    def __init__(self, caches: Cache | Sequence[Cache], config: XTTSConfig, **options: Any):
+        """Options are those of `Plan`."""
+        super().__init__(caches, config, **options)
         current_monitor().count("loader.mapped")
 
     def dataset(
@@ -78,25 +63,63 @@ class Feed:
         Replicas share the same global batches, each taking its part. With `device` batches are staged there.
         """
         keep_freed_batches()
-        steps = self.order.dataset(start_step, stop_step, self.references)
+        steps = self.order.dataset(start_step, stop_step, self.references, finish=self._locate)
         if replicas > 1:
-            steps = steps.map(lambda step: _shard(step, replica, replicas))
+            steps = steps.map(lambda step: self._shard(step, replica, replicas))
         batches = steps.map(self._gather, num_parallel_calls=self._threads, deterministic=True)
         if self.data.optimize_cpu_gpu_overlap and self.data.prefetch_buffer_size:
             batches = batches.prefetch(self.data.prefetch_buffer_size)
-        return stage(batches.with_options(self._options()), device, self.data)
+        return stage(batches.with_options(self.options()), device, self.data)
 
-    def _gather(self, step: dict[str, Any]) -> dict[str, Any]:
+    def _locate(self, steps: Tensors) -> Tensors:
+        """Where the utterances and references of a block of steps lie. Looking up many steps costs as much as one, and
+        few wide tensors cost less than many narrow ones: 250 us a step with eighteen of them."""
+        columns, bases = self._index
+        base = tf.gather(bases, steps["cache"])[:, None]
+        own = dict(zip(COLUMNS, tf.unstack(tf.gather(columns, base + steps["utterances"]), axis=2), strict=True))
+        first_row, n_frames = tf.unstack(tf.gather(columns[:, :2], base + steps["reference"]), axis=2)
+        spare = tf.maximum(n_frames - self.data.reference_frames, 0)
+        start = tf.cast(steps["crop"] * tf.cast(spare + 1, tf.float32), tf.int64)
+        fields = steps | own | {"reference_first": first_row, "reference_start": start, "reference_end": n_frames}
+        fields |= {"frame_lengths": own["n_frames"], "token_lengths": own["n_tokens"]}
+        fields["reference_lengths"] = tf.minimum(n_frames - start, self.data.reference_frames)
+        return {
+            "shape": tf.stack([fields[name] for name in _SHAPE], axis=1),
+            "place": tf.stack([fields[name] for name in _PLACE], axis=2),
+            "small": tf.cast(tf.stack([fields[name] for name in _SMALL], axis=2), tf.int32),
+            "weight": steps["weight"],
+        }
+
+    def _gather(self, located: Tensors) -> Tensors:
         """One step's batch, from the one cache that it comes from."""
-        if len(self._sources) == 1:
-            return self._sources[0].gather(step, self.data.reference_frames)
+        step = dict(zip(_SHAPE, tf.unstack(located["shape"]), strict=True))
+        rows = {name: located[name] for name in ("place", "small", "weight")}
+        if not self.order.one_size:
+            rows = {name: field[: step["batch"]] for name, field in rows.items()}
+        step |= dict(zip(_PLACE, tf.unstack(rows["place"], axis=1), strict=True))
+        step |= dict(zip(_SMALL, tf.unstack(rows["small"], axis=1), strict=True)) | {"weight": rows["weight"]}
         branches = [lambda source=source: source.gather(step, self.data.reference_frames) for source in self._sources]
-        return tf.switch_case(tf.cast(step["cache"], tf.int32), branches)
+        return branches[0]() if len(branches) == 1 else tf.switch_case(tf.cast(step["cache"], tf.int32), branches)
+
+    def _shard(self, located: Tensors, replica: int, replicas: int) -> Tensors:
+        """A replica's part of a step's rows. References were drawn for the global batch, so they stay the same."""
+        size = located["shape"][_SHAPE.index("batch")]
+        cut, weight = {"shape": located["shape"]}, located["weight"][:size]
+        for name in ("place", "small"):
+            cut[name], cut["weight"] = shard_rows(located[name][:size], weight, replica, replicas, tensorflow_arrays())
+        part = tf.shape(cut["weight"], out_type=tf.int64)[0]
+        cut["shape"] = tf.tensor_scatter_nd_update(cut["shape"], [[_SHAPE.index("batch")]], [part])
+        return cut
+
+    @cached_property
+    def _index(self) -> tuple[tf.Tensor, tf.Tensor]:
+        with tf.init_scope(), tf.device("CPU:0"):  # first asked for while `map` traces, but it belongs to no graph
+            return tf.constant(self.columns), tf.constant(self.bases)
 
     @cached_property
     def _sources(self) -> list[Source]:
         in_memory = self.data.memory_cache or not self.data.enable_memory_mapping
-        with tf.init_scope():  # it is first asked for while `map` traces, but belongs to no graph
+        with tf.init_scope(), tf.device("CPU:0"):
             return [Source(cache, self.payload, in_memory) for cache in self.caches]
 
     @property
@@ -104,119 +127,60 @@ class Feed:
         """A gather is bound by memory: threads beyond the cores only hold more batches."""
         return min(self.data.num_workers, MAX_THREADS, len(os.sched_getaffinity(0)))
 
-    def _options(self) -> tf.data.Options:
+    def options(self) -> tf.data.Options:
         options = tf.data.Options()
         # The default optimisations copy captured tensors, that is the whole file, into memory (DESIGN, fact 2).
         options.experimental_optimization.apply_default_optimizations = False
         options.autotune.enabled = False
-        options.threading.private_threadpool_size = min(self.data.num_workers, MAX_THREADS)
+        # Sixteen threads for two parallel gathers on two cores cost 44 us of CPU per utterance, two threads 36 us.
+        options.threading.private_threadpool_size = self._threads
         options.threading.max_intra_op_parallelism = 1
         return options
 
-    def state(self, step: int) -> dict[str, Any]:
-        """All that a checkpoint must keep of the feed."""
-        return {"step": step, "cache": self.cache_id}
-
-    def resume(self, state: dict[str, Any]) -> int:
-        """The step to go on from; an error if the data is no longer that of the state."""
-        if state["cache"] != self.cache_id:
-            raise CacheMismatch(
-                f"the run was on cache {state['cache'][:12]}, this is {self.cache_id[:12]}: its batches come in "
-                "another order; go on with --replan, or name the old cache"
-            )
-        return int(state["step"])
-
-    @property
-    def cache_id(self) -> str:
-        return "+".join(cache.id for cache in self.caches)
-
-    def utterance_ids(self, step: int) -> list[str]:
-        """The names of a batch's utterances: for logs of what went wrong."""
-        batch = self.order.batch(step)
-        cache = self.caches[batch.cache]
-        rows = batch.utterances[batch.weight > 0]
-        return [cache.utterance_id(int(row)) for row in rows]
-
     def describe(self) -> dict[str, Any]:
-        tables = [table.describe() for table in self.plan]
-        return {
-            "loader": "mapped",
-            "payload": list(self.payload),
-            "cache": self.cache_id,
-            "steps_per_epoch": self.steps_per_epoch,
-            "useful_frame_share": round(useful_frame_share(self.plan), 4),
-            "threads": self._threads,
-            "prefetch": self.data.prefetch_buffer_size,
-            "shuffle_buffer": "none needed: the order is computed",
-            "tables": tables,
-        }
+        running = {"loader": "mapped", "threads": self._threads, "prefetch": self.data.prefetch_buffer_size}
+        return running | {"shuffle_buffer": "none needed: the order is computed"} | super().describe()
 
 
 class Source:
-    """One cache as tensors: mapped files without a copy, and the columns of its index."""
+    """One cache as tensors over its mapped files, without a copy."""
 
     def __init__(self, cache: Cache, payload: Sequence[str], in_memory: bool):
-        self._maps = {name: getattr(cache, name) for name in (*payload, "tokens")}
+        self._maps = {name: getattr(cache, name) for name in (*payload, "tokens")}  # alive as long as the tensors
         if in_memory:
             self._maps = {name: aligned_copy(array) for name, array in self._maps.items()}
-        with tf.device("CPU:0"):
-            self.payload = {name: as_tensor(self._maps[name]) for name in payload}
-            self.tokens = as_tensor(self._maps["tokens"])
-            self.columns = tf.stack([tf.constant(cache.columns[name], tf.int64) for name in _COLUMNS], axis=1)
+        self.payload = {name: as_tensor(self._maps[name]) for name in payload}
+        self.tokens = as_tensor(self._maps["tokens"])
 
-    def gather(self, step: dict[str, Any], reference_frames: int) -> dict[str, Any]:
+    def gather(self, step: Tensors, reference_frames: int) -> Tensors:
         with tf.device("CPU:0"):
-            rows = tf.unstack(tf.gather(self.columns, step["utterances"]), axis=1)
-            own = dict(zip(_COLUMNS, rows, strict=True))
-            batch = {name: step[name] for name in ("step", "epoch", "cache", "bucket", "utterances", "weight")}
-            frames = _rows(own["first_row"], own["n_frames"], step["frames"])
+            batch = {name: step[name] for name in (*_SMALL, "step", "epoch", "cache", "bucket", "utterances", "weight")}
+            rows = _rows(step["first_row"], step["n_frames"], step["frames"])
             for name, table in self.payload.items():
-                batch[name] = tf.gather(table, frames)
-            batch["tokens"] = self._gather_tokens(own, step["tokens"])
-            batch |= self._gather_reference(step["reference"], step["crop"], reference_frames)
-            lengths = {
-                "frame_lengths": "n_frames",
-                "token_lengths": "n_tokens",
-                "speaker": "speaker",
-                "language": "language",
-            }
-            return batch | {name: tf.cast(own[column], tf.int32) for name, column in lengths.items()}
+                batch[name] = tf.gather(table, rows)
+            batch["tokens"] = self._gather_tokens(step)
+            return batch | self._gather_reference(step, reference_frames)
 
-    def _gather_tokens(self, own: dict[str, Any], n_tokens: Any) -> Any:
+    def _gather_tokens(self, step: Tensors) -> Any:
         """Tokens have no padding row: read the first token there, then put <pad>, which is 0, in its place."""
-        place = tf.range(n_tokens)[None]
-        inside = place < own["n_tokens"][:, None]
-        tokens = tf.gather(self.tokens, tf.where(inside, own["first_token"][:, None] + place, 0))
-        return tf.where(inside, tokens, 0)
+        rows = _rows(step["first_token"] + 1, step["n_tokens"], step["tokens"])
+        tokens = tf.gather(self.tokens, tf.maximum(rows - 1, 0))
+        return tf.where(rows > 0, tokens, 0)
 
-    def _gather_reference(self, utterances: Any, crop: Any, length: int) -> dict[str, Any]:
+    def _gather_reference(self, step: Tensors, length: int) -> Tensors:
         """A crop of another clip of the speaker; of audio with context around it, so that its frames stay the same."""
-        first_row, n_frames = tf.unstack(tf.gather(self.columns[:, :2], utterances), axis=1)
-        spare = tf.maximum(n_frames - length, 0)
-        start = tf.cast(crop * tf.cast(spare + 1, tf.float32), tf.int64)
-        result = {"reference_lengths": tf.cast(tf.minimum(n_frames - start, length), tf.int32)}
+        first, start, end = step["reference_first"], step["reference_start"], step["reference_end"]
         if "mel" in self.payload:
-            result["reference"] = tf.gather(self.payload["mel"], _rows(first_row + start, n_frames - start, length))
-        else:
-            place = start[:, None] + tf.range(-CONTEXT_ROWS, length + CONTEXT_ROWS, dtype=tf.int64)[None]
-            inside = (place >= 0) & (place < n_frames[:, None])
-            rows = tf.where(inside, first_row[:, None] + place, 0)
-            result["reference_audio"] = tf.gather(self.payload["audio"], rows)
-        return result
+            return {"reference": tf.gather(self.payload["mel"], _rows(first + start, end - start, length))}
+        place = start[:, None] + tf.range(-CONTEXT_ROWS, length + CONTEXT_ROWS, dtype=tf.int64)[None]
+        inside = (place >= 0) & (place < end[:, None])
+        return {"reference_audio": tf.gather(self.payload["audio"], tf.where(inside, first[:, None] + place, 0))}
 
 
-def _rows(first_row: Any, n_frames: Any, length: Any) -> Any:
+def _rows(first_row: Any, n_rows: Any, length: Any) -> Any:
     """Row numbers [batch, length]: an utterance's rows, then row 0, which is padding. One gather reads and pads."""
     place = tf.range(tf.cast(length, tf.int64))[None]
-    return tf.where(place < n_frames[:, None], first_row[:, None] + place, 0)
-
-
-def _shard(step: dict[str, Any], replica: int, replicas: int) -> dict[str, Any]:
-    """A replica's part of every row of a step. References were drawn for the global batch, so they stay the same."""
-    cut = dict(step)
-    for name in ("utterances", "reference", "crop"):
-        cut[name], weight = shard_rows(step[name], step["weight"], replica, replicas, tensorflow_arrays())
-    return cut | {"weight": weight}
+    return tf.where(place < n_rows[:, None], first_row[:, None] + place, 0)
 
 
 def as_tensor(array: np.ndarray) -> tf.Tensor:
@@ -233,69 +197,3 @@ def aligned_copy(array: np.ndarray) -> np.ndarray:
     copy = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[:] = array
     return copy
-
-
-def plan_tables(caches: Sequence[Cache], config: XTTSConfig, utterances: Sequence[Any] | None) -> list[BucketTable]:
-    """One bucket table per cache; what is over the cap is reported."""
-    data = config.data
-    chosen = utterances or [None] * len(caches)
-    tables = []
-    for cache, rows in zip(caches, chosen, strict=True):
-        count = len(cache) if rows is None else len(rows)
-        tables.append(
-            plan_buckets(
-                cache.columns["n_frames"],
-                cache.columns["n_tokens"],
-                batch_size=min(data.batch_size, count),  # a corpus smaller than a batch would be mostly padding
-                max_buckets=max(data.num_buckets // len(caches), 1),
-                max_frames=data.max_mel_frames,
-                frame_budget=data.frame_budget,
-                utterances=rows,
-            )
-        )
-        _report_over_cap(cache, tables[-1], data.max_mel_frames)
-    return tables
-
-
-def _report_over_cap(cache: Cache, table: BucketTable, max_mel_frames: int) -> None:
-    if len(table.over_cap):
-        names = ", ".join(cache.utterance_id(int(row)) for row in table.over_cap[:5])
-        log.warning(
-            "%d of %d utterances of %s are longer than data.max_mel_frames = %d and are left out: %s%s",
-            len(table.over_cap), len(cache), cache.folder, max_mel_frames, names,
-            " ..." if len(table.over_cap) > 5 else "",
-        )  # fmt: skip
-        current_monitor().count("utterances_over_cap", len(table.over_cap))
-
-
-def useful_frame_share(tables: Sequence[BucketTable]) -> float:
-    """Real frames / padded frames over all caches."""
-    padded = sum(int((table.batches * table.batch * table.frames).sum()) for table in tables)
-    return sum(int(table.real_frames.sum()) for table in tables) / padded
-
-
-def _payload(caches: Sequence[Cache], mode: str, with_audio: bool) -> tuple[str, ...]:
-    """What is gathered: mel rows, audio rows, or both."""
-    if mode == "auto":
-        mode = "precompute" if all(cache.mel is not None for cache in caches) else "on_the_fly"
-    if mode == "on_the_fly":
-        return ("audio",)
-    for cache in caches:
-        if cache.mel is None:
-            raise CacheMismatch(
-                f"{cache.folder} holds audio only, data.preprocessing_mode is precompute: set it to on_the_fly, or run "
-                f"'myxtts pack --rebuild --mode precompute CORPUS -o {cache.folder}'"
-            )
-    return ("mel", "audio") if with_audio else ("mel",)
-
-
-def _utterance_weights(cache: Cache, config: XTTSConfig, rows: Any) -> Any:
-    """Weights [utterances] that balance speakers and languages among `rows`; None where all count the same."""
-    speaker, language = config.data.speaker_temperature, config.data.language_temperature
-    if speaker == 1.0 and language == 1.0:
-        return None
-    rows = np.arange(len(cache)) if rows is None else np.asarray(rows)
-    weights = np.zeros(len(cache))
-    weights[rows] = balance_weights(cache.columns["speaker"][rows], speaker)
-    weights[rows] *= balance_weights(cache.columns["language"][rows], language)
-    return weights

@@ -19,8 +19,8 @@ from myxtts.features.mel import HOP_SAMPLES, INT16_SCALE, SAMPLE_RATE
 
 _FULL_SCALE = 32767.0 / 32768.0
 # Below -80 dB of full scale a clip is recording noise of a 16-bit converter, not speech.
-_SILENT_PEAK = 1e-4
-_TRIM_MARGIN_HOPS = 4
+SILENT_PEAK = 1e-4
+TRIM_MARGIN_HOPS = 4
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def check_samples(audio: NDArray[Any]) -> NDArray[Any]:
     peak = max(float(audio.max()), -float(audio.min())) * (INT16_SCALE if audio.dtype == np.int16 else 1.0)
     if not np.isfinite(peak):
         raise RowError("not_finite", "the file holds NaN or infinite samples")
-    if peak < _SILENT_PEAK:
+    if peak < SILENT_PEAK:
         raise RowError("silent", f"the loudest sample is {peak:.1e} of full scale")
     return audio if peak <= 1.0 else audio * np.float32(_FULL_SCALE / peak)
 
@@ -104,8 +104,8 @@ def trim_silence(audio: NDArray[Any], threshold_db: float) -> NDArray[Any]:
         return audio
     energy = np.einsum("ij,ij->i", hops, hops)
     loud = np.flatnonzero(energy >= energy.max() * 10.0 ** (-threshold_db / 10.0))
-    first = max(int(loud[0]) - _TRIM_MARGIN_HOPS, 0)
-    last = int(loud[-1]) + 1 + _TRIM_MARGIN_HOPS
+    first = max(int(loud[0]) - TRIM_MARGIN_HOPS, 0)
+    last = int(loud[-1]) + 1 + TRIM_MARGIN_HOPS
     return audio[first * HOP_SAMPLES : last * HOP_SAMPLES if last < len(hops) else len(audio)]
 
 

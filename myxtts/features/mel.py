@@ -23,6 +23,8 @@ FLOOR = 1e-5
 LOG_FLOOR = float(np.log(FLOOR))
 EDGE_SAMPLES = (FFT_SAMPLES - HOP_SAMPLES) // 2
 INT16_SCALE = 1.0 / 32768.0
+# A frame reaches 1.5 hops beyond its own: a crop of audio needs this many rows on each side to keep its frames.
+CONTEXT_ROWS = -(-EDGE_SAMPLES // HOP_SAMPLES)
 
 # 128 frames keep a block's spectrum inside the L2 cache: 1.3x faster than whole clips.
 _BLOCK_FRAMES = 128

@@ -12,8 +12,6 @@ import tensorflow as tf
 from myxtts.features import mel
 
 _HOPS_PER_FRAME = mel.FFT_SAMPLES // mel.HOP_SAMPLES
-# A frame reaches 1.5 hops beyond its own: a crop needs this many rows of context on each side to keep its frames.
-CONTEXT_ROWS = 2
 
 
 def log_mel(audio: Any, frame_lengths: Any = None) -> Any:

@@ -112,7 +112,7 @@ def break_even_ms(batches: Iterator[Any], low_ms: float, high_ms: float, seconds
     """The smallest step time at which AU is at least 90 % of the resident control's, by bisection to 15 %."""
     while high_ms / low_ms > 1.15:
         middle = float(np.sqrt(low_ms * high_ms))
-        steps = int(np.clip(seconds * 1e3 / middle, 20, 400))
+        steps = int(np.clip(seconds * 1e3 / middle, 8, 400))
         reached = emulate(batches, middle, steps).au
         if reached >= 0.9 * emulate(resident(None), middle, steps).au:
             high_ms = middle

@@ -1,0 +1,172 @@
+"""Is the feed as fast as memory allows, and what does that do for an accelerator? All bars of the feed in one run.
+
+    python benchmarks/feed.py [--repeats 5] [--folder DIR] [--json]
+
+LJSpeech-like: 2,000 utterances, clip(normal(6.57, 2.19), 1.1, 10.1) s, batches of 32; a sparse cache with 4 GB of mel
+for memory; an index of 1,000,000 utterances for start-up. Limit: one thread copies rows from the map into kept arrays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy as np
+from measure import anonymous_bytes
+from synthetic import write_corpus, write_index_only
+
+from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.reader import Cache
+from myxtts.config.config import DataConfig, XTTSConfig
+from myxtts.corpus.read import open_corpus
+from myxtts.data.per_file import per_file_dataset, write_npy_files
+from myxtts.data.pipeline import Feed
+from myxtts.data.plan import Plan
+from myxtts.performance.bench import numpy_limit, write_wav_files
+from myxtts.performance.emulator import emulate, resident, run_controls
+
+BATCH = 32
+
+
+def config(**data: Any) -> XTTSConfig:
+    return XTTSConfig(data=DataConfig(batch_size=BATCH, text_tokens="characters", **data))
+
+
+def rate(batches: Iterator[Any], n: int) -> tuple[float, float]:
+    """(utterances/s, CPU us per utterance) over n batches."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    for _ in range(n):
+        next(batches)
+    return n * BATCH / (time.perf_counter() - wall), (time.process_time() - cpu) / (n * BATCH) * 1e6
+
+
+def rates(cache: Cache, folder: Path, repeats: int) -> dict[str, float]:
+    """Every loader, interleaved; best of the repeats."""
+    wavs, npys = write_wav_files(cache, folder / "wav"), write_npy_files(cache, folder / "npy")
+    loaders = {
+        "limit mel": (numpy_limit(Plan(cache, config())), 200),
+        "feed mel": (iter(Feed(cache, config()).dataset()), 400),
+        "limit audio": (numpy_limit(Plan(cache, config(preprocessing_mode="on_the_fly"))), 100),
+        "feed audio": (iter(Feed(cache, config(preprocessing_mode="on_the_fly")).dataset()), 200),
+        "npy in graph": (iter(per_file_dataset("npy", npys, config()).repeat()), 50),
+        "numpy_function": (iter(per_file_dataset("python", wavs, config()).repeat()), 8),
+    }
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in loaders}
+    for _ in range(repeats + 1):
+        for name, (batches, n) in loaders.items():
+            found[name].append(rate(batches, n))
+    print(f"{'':<16}{'utterances/s':>14}{'spread':>8}{'CPU us each':>13}")
+    best = {}
+    for name, values in found.items():
+        speeds, costs = zip(*values[1:], strict=True)  # the first round fills buffers
+        best[name] = (max(speeds), min(costs))
+        print(f"{name:<16}{max(speeds):>14,.0f}{max(speeds) / min(speeds):>8.2f}{min(costs):>13.1f}")
+    return {
+        "feed mel / limit (bar 0.50)": best["feed mel"][0] / best["limit mel"][0],
+        "feed mel CPU us per utterance (bar 30)": best["feed mel"][1],
+        "feed audio / limit (bar 0.40)": best["feed audio"][0] / best["limit audio"][0],
+        "per CPU second against npy (bar 5)": best["npy in graph"][1] / best["feed mel"][1],
+        "per CPU second against numpy_function (bar 15)": best["numpy_function"][1] / best["feed mel"][1],
+    }
+
+
+def utilisation(cache: Cache, repeats: int) -> dict[str, float]:
+    """AU of the feed over that of a resident batch, best of the repeats; the throttled control; jitter."""
+    batches = iter(Feed(cache, config()).dataset())
+    result: dict[str, float] = {}
+    for step_ms, bar in ((10.0, 0.98), (3.0, 0.90)):
+        pairs = []
+        for _ in range(repeats):
+            alone = emulate(resident(None), step_ms, 200)
+            fed = emulate(batches, step_ms, 200)
+            pairs.append((fed.au / alone.au, fed.jitter))
+        result[f"AU at {step_ms:g} ms / resident (bar {bar})"] = max(ratio for ratio, _ in pairs)
+        result[f"inter-arrival std/mean at {step_ms:g} ms (bar 0.2)"] = min(jitter for _, jitter in pairs)
+    result["throttled control, off c/d (bar 0.03)"] = min(run_controls(10.0, 100).throttled_error for _ in range(3))
+    return result
+
+
+def padding(cache: Cache) -> dict[str, float]:
+    frames = np.asarray(cache.columns["n_frames"])
+    shuffled = np.random.default_rng(0).permutation(frames)[: len(frames) // BATCH * BATCH].reshape(-1, BATCH)
+    return {
+        "useful frames, 8 shapes (bar 0.92)": Plan(cache, config(num_buckets=8)).useful_frame_share,
+        "useful frames, 12 shapes (bar 0.94)": Plan(cache, config(num_buckets=12)).useful_frame_share,
+        "useful frames, random batches": float(shuffled.sum() / (shuffled.max(axis=1) * BATCH).sum()),
+    }
+
+
+def memory(folder: Path) -> dict[str, float]:
+    """Three epochs over 4 GB of mel: a copy of the file would show as anonymous memory."""
+    write_index_only(folder, 47_500)
+    cache = Cache(folder)
+    feed = Feed(cache, config())
+    batches = iter(feed.dataset())
+    for _ in range(50):
+        next(batches)
+    before = anonymous_bytes()
+    for _ in range(3 * feed.steps_per_epoch):
+        next(batches)
+    grown = (anonymous_bytes() - before) / 1e6
+    return {f"anonymous MB after 3 epochs of {cache.mel.nbytes / 1e9:.1f} GB (bar 100)": grown}
+
+
+MILLION = """
+import os, sys, time
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+import tensorflow, json
+from myxtts.cache.reader import Cache
+from myxtts.config.config import DataConfig, XTTSConfig
+from myxtts.data.pipeline import Feed
+resident = lambda: int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
+before, started = resident(), time.perf_counter()
+feed = Feed(Cache(sys.argv[1]), XTTSConfig(data=DataConfig(batch_size=32, text_tokens="characters")))
+kept = resident() - before
+next(iter(feed.dataset(123_456)))
+first = time.perf_counter() - started
+steps = []
+for step in range(0, 10**6, 5000):
+    t = time.perf_counter(); feed.order.batch(step); steps.append((time.perf_counter() - t) * 1e3)
+print(json.dumps({"plan of 1,000,000: resident MB (bar 200)": kept, "first batch s (bar 3)": first,
+                  "any step's indices ms, median (bar 1)": sorted(steps)[len(steps) // 2]}))
+"""
+
+
+def million(folder: Path) -> dict[str, float]:
+    write_index_only(folder, 1_000_000)
+    done = subprocess.run([sys.executable, "-c", MILLION, folder], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--folder", type=Path, help="where to work (default: a temporary folder in /var/tmp)")
+    parser.add_argument("--json", action="store_true", help="also print the numbers as one JSON object, last")
+    arguments = parser.parse_args()
+    result: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(dir=arguments.folder or "/var/tmp") as name:
+        folder = Path(name)
+        write_corpus(folder / "corpus", 2000)
+        pack(open_corpus(folder / "corpus"), folder / "x.cache", PackSettings.from_config(config().data))
+        cache = Cache(folder / "x.cache")
+        result |= rates(cache, folder, arguments.repeats) | utilisation(cache, arguments.repeats) | padding(cache)
+        result |= memory(folder / "4gb.cache") | million(folder / "million.cache")
+    for name, value in result.items():
+        print(f"{name:<56}{value:>10.3f}")
+    if arguments.json:
+        print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""Measures loaders side by side: rate, CPU cost, jitter, memory, and what they would do for an accelerator.
+
+Every loader feeds the same utterances of one cache; the per-file loaders get them as files in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+
+from myxtts.cache.reader import Cache
+from myxtts.config.config import XTTSConfig
+from myxtts.data.per_file import KINDS, Listing, per_file_dataset, write_npy_files
+from myxtts.data.pipeline import Feed
+from myxtts.data.plan import Plan
+from myxtts.errors import ConfigError
+from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
+from myxtts.performance.emulator import break_even_ms, emulate, run_controls
+
+LOADERS = ("limit", "mapped", "limit-audio", "mapped-audio", *KINDS)
+_MODES = {"limit": "precompute", "mapped": "precompute", "limit-audio": "on_the_fly", "mapped-audio": "on_the_fly"}
+DRAIN_SECONDS = 2.0
+EMULATE_SECONDS = 1.5
+
+Progress = Callable[[str], None]
+
+
+def bench(
+    cache_folder: Path,
+    config: XTTSConfig,
+    loaders: Sequence[str] = LOADERS,
+    step_ms: Sequence[float] = (5.0, 10.0, 20.0, 50.0),
+    cold: bool = False,
+    progress: Progress = lambda what: None,
+) -> dict[str, Any]:
+    """One row of numbers per loader, and the emulator's two controls per step time, measured in the same run."""
+    unknown = [name for name in loaders if name not in LOADERS]
+    if unknown:
+        raise ConfigError(f"found the loader {unknown[0]!r}, expected some of {', '.join(LOADERS)}")
+    progress("controls")
+    controls = {c: run_controls(c, _steps(c)) for c in step_ms}
+    result: dict[str, Any] = {
+        "cache": str(cache_folder),
+        "batch_size": config.data.batch_size,
+        "cold": cold,
+        "controls": [
+            {"step_ms": c, "resident_au": control.resident_au, "throttled_au": control.throttled_au,
+             "throttled_expected": control.expected_au}
+            for c, control in controls.items()
+        ],
+        "loaders": {},
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="myxtts-bench-") as folder:
+        for name in loaders:
+            progress(name)
+            result["loaders"][name] = _measure(name, cache_folder, config, step_ms, cold, Path(folder), controls)
+    return result
+
+
+def _measure(
+    name: str, cache_folder: Path, config: XTTSConfig, step_ms: Sequence[float], cold: bool, folder: Path, controls: Any
+) -> dict[str, Any]:
+    with ExitStack() as stack:
+        source = _prepare(name, Cache(cache_folder), config, folder, stack)
+        row: dict[str, Any] = {}
+        if cold:
+            row["still_in_memory"] = drop_pages(_files_of(name, cache_folder, folder))
+        before, started = anonymous_bytes(), time.perf_counter()
+        batches = source()
+        first = next(batches)
+        row["first_batch_s"] = time.perf_counter() - started
+        row |= _drain(batches, first)
+        row["anonymous_mb"] = (anonymous_bytes() - before) / 1e6
+        row["au"] = {c: emulate(batches, c, _steps(max(c, row["batch_ms"]))) for c in step_ms}
+        middle = row["au"][min(step_ms, key=lambda c: abs(c - 10.0))]
+        row |= {"jitter": middle.jitter, "p99_over_median": middle.tail, "jitter_at_step_ms": middle.step_ms}
+        row["au_of_control"] = {c: found.au / controls[c].resident_au for c, found in row["au"].items()}
+        row["au"] = {c: found.au for c, found in row["au"].items()}
+        row["break_even_ms"] = break_even_ms(batches, row["batch_ms"] / 4, max(row["batch_ms"] * 12, 2.0))
+        return row
+
+
+def _drain(batches: Iterator[Any], batch: Any) -> dict[str, float]:
+    """Take batches as fast as they come: rate, CPU and padding."""
+    taken = utterances = frames = padded = 0
+    wall, cpu = time.perf_counter(), time.process_time()
+    while time.perf_counter() - wall < DRAIN_SECONDS:
+        rows, real, shape = _size(batch)
+        taken, utterances, frames, padded = taken + 1, utterances + rows, frames + real, padded + shape
+        batch = next(batches)
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    return {
+        "utterances_per_s": utterances / seconds,
+        "x_real_time": frames * HOP_SAMPLES / SAMPLE_RATE / seconds,
+        "cpu_us_per_utterance": cpu_seconds / utterances * 1e6,
+        "batch_ms": seconds / taken * 1e3,
+        "useful_frame_share": frames / padded,
+    }
+
+
+def _size(batch: Any) -> tuple[int, int, int]:
+    """(utterances, real frames, padded frames) of a batch of any loader."""
+    if isinstance(batch, tuple):
+        lengths = np.asarray(batch[3])
+        return len(lengths), int(lengths.sum()), int(np.prod(batch[1].shape[:2]))
+    real = np.asarray(batch["weight"]) > 0
+    payload = batch["mel"] if "mel" in batch else batch["audio"]
+    lengths = np.asarray(batch["frame_lengths"])
+    return int(real.sum()), int(lengths[real].sum()), int(np.prod(payload.shape[:2]))
+
+
+def _prepare(
+    name: str, cache: Cache, config: XTTSConfig, folder: Path, stack: ExitStack
+) -> Callable[[], Iterator[Any]]:
+    """What starts the loader; the files it needs are made first."""
+    if name in _MODES:
+        settings = XTTSConfig(replace(config.data, preprocessing_mode=_MODES[name]), config.model, config.training)
+        if name.startswith("limit"):
+            return lambda: numpy_limit(Plan(cache, settings))
+        return lambda: iter(Feed(cache, settings).dataset())
+    listing = write_npy_files(cache, folder / "npy") if name == "npy" else write_wav_files(cache, folder / "wav")
+    return lambda: iter(per_file_dataset(name, listing, config).repeat())
+
+
+def write_wav_files(cache: Cache, folder: Path) -> Listing:
+    """The utterances as the 16-bit wav files that a corpus has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{n:08d}.wav" for n in range(len(cache))]
+    for n, path in enumerate(paths):
+        if not path.exists():
+            soundfile.write(path, cache.samples(n), SAMPLE_RATE)
+    return Listing.of(paths, [cache.token_ids(n) for n in range(len(cache))], np.asarray(cache.columns["n_frames"]))
+
+
+def numpy_limit(plan: Plan) -> Iterator[dict[str, Any]]:
+    """The physical limit: one thread that copies rows from the map into arrays it keeps. Nothing else in the loop."""
+    name = plan.payload[0]
+    tables = [getattr(cache, name) for cache in plan.caches]
+    shapes = [(bucket.batch, bucket.frames, *tables[0].shape[1:]) for bucket in plan.order.buckets]
+    buffers = [np.empty(shape, tables[0].dtype) for shape in shapes]
+    order = [plan.order.batch(step) for step in range(plan.steps_per_epoch)]  # worked out ahead, so as not to count
+    places = [plan.columns[plan.bases[batch.cache] + batch.utterances, :2] for batch in order]
+    for batch, place in itertools.cycle(zip(order, places, strict=True)):
+        out, table = buffers[batch.bucket], tables[batch.cache]
+        for row, (first, n_frames) in zip(out, place.tolist(), strict=True):
+            row[:n_frames] = table[first : first + n_frames]
+            row[n_frames:] = table[0]
+        yield {"weight": batch.weight, "frame_lengths": place[:, 1], name: out}
+
+
+def _steps(ms: float) -> int:
+    """Steps that take about EMULATE_SECONDS when each takes `ms`."""
+    return int(np.clip(EMULATE_SECONDS * 1e3 / ms, 10, 1000))
+
+
+def _files_of(name: str, cache_folder: Path, folder: Path) -> list[Path]:
+    where = {"npy": folder / "npy", "native": folder / "wav", "python": folder / "wav"}.get(name, cache_folder)
+    return [path for path in where.iterdir() if path.is_file()]
+
+
+def drop_pages(paths: Sequence[Path]) -> float:
+    """Ask the system to forget the files' pages (posix_fadvise); returns the share that stayed in memory after all."""
+    resident = total = 0
+    for path in paths:
+        with open(path, "rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            kept, pages = _resident_pages(file.fileno())
+            resident, total = resident + kept, total + pages
+    return resident / total if total else 0.0
+
+
+def _resident_pages(descriptor: int) -> tuple[int, int]:
+    size = os.fstat(descriptor).st_size
+    if size == 0:
+        return 0, 0
+    pages = -(-size // mmap.PAGESIZE)
+    flags = (ctypes.c_ubyte * pages)()
+    with mmap.mmap(descriptor, size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE) as memory:
+        address = ctypes.c_char.from_buffer(memory)
+        failed = ctypes.CDLL(None).mincore(ctypes.byref(address), ctypes.c_size_t(size), flags)
+        del address
+    return (0 if failed else int(np.count_nonzero(np.frombuffer(bytes(flags), np.uint8) & 1))), pages
+
+
+def anonymous_bytes() -> int:
+    """Memory of this process that no file stands behind: where a copied cache would show."""
+    with open("/proc/self/smaps_rollup") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Anonymous:"))
+
+
+_LEGEND = """AU: emulated accelerator utilisation, the share of wall time that a device of that step time would compute.
+The resident control shows what the emulation itself can reach, the throttled one must show 0.5."""
+
+
+def as_table(result: dict[str, Any]) -> str:
+    """What a person reads."""
+    steps = [control["step_ms"] for control in result["controls"]]
+    heads = "".join(f"{f'AU {c:g} ms':>10}" for c in steps)
+    lines = [f"{'loader':<14}{'utt/s':>9}{'x real':>9}{'CPU us':>8}{'useful':>8}{'jitter':>8}{'p99/med':>8}"
+             f"{'first s':>8}{'anon MB':>8}{'break-even ms':>14}{heads}"]  # fmt: skip
+    for name, row in result["loaders"].items():
+        au = "".join(f"{row['au'][c]:>10.3f}" for c in steps)
+        lines.append(
+            f"{name:<14}{row['utterances_per_s']:>9,.0f}{row['x_real_time']:>9,.0f}{row['cpu_us_per_utterance']:>8.0f}"
+            f"{row['useful_frame_share']:>8.3f}{row['jitter']:>8.2f}{row['p99_over_median']:>8.2f}"
+            f"{row['first_batch_s']:>8.2f}{row['anonymous_mb']:>8.0f}{row['break_even_ms']:>14.2f}{au}"
+        )
+    for title, key in (("resident", "resident_au"), ("throttled", "throttled_au")):
+        values = "".join(f"{control[key]:>10.3f}" for control in result["controls"])
+        lines.append(f"{'control: ' + title:<94}{values}")
+    lines.append(_LEGEND)
+    if result["cold"]:
+        kept = max(row["still_in_memory"] for row in result["loaders"].values())
+        lines.append(f"cold: file pages were dropped before each loader; up to {kept:.0%} of them stayed in memory")
+    return "\n".join(lines)
+
+
+def plot(result: dict[str, Any], path: Path) -> None:
+    """AU over step time, one line per loader."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        from myxtts.errors import MissingExtra
+
+        raise MissingExtra("matplotlib", "plot", "--plot") from None
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for name, row in result["loaders"].items():
+        axes.plot(list(row["au"]), list(row["au"].values()), marker="o", label=name)
+    axes.set(
+        xscale="log", xlabel="step time of the device, ms", ylabel="emulated accelerator utilisation", ylim=(0, 1.05)
+    )
+    axes.set_title(f"batch {result['batch_size']}, {Path(result['cache']).name}")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    figure.savefig(path, dpi=120)

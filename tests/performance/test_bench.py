@@ -1,0 +1,90 @@
+"""The bench measures every loader over the same utterances and prints the controls with them."""
+
+import json
+
+import numpy as np
+import pytest
+from corpora import feed_config, write_corpus
+
+from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.reader import Cache
+from myxtts.cli import main
+from myxtts.corpus.read import open_corpus
+from myxtts.data.plan import Plan
+from myxtts.errors import ConfigError
+from myxtts.performance import bench as module
+from myxtts.performance.bench import LOADERS, as_table, bench, drop_pages, numpy_limit, plot
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bench")
+    write_corpus(folder / "voice", 24, (0.4, 1.0))
+    pack(open_corpus(folder / "voice"), folder / "x.cache", PackSettings.from_config(feed_config().data))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    monkeypatch.setattr(module, "DRAIN_SECONDS", 0.1)
+    monkeypatch.setattr(module, "EMULATE_SECONDS", 0.05)
+
+
+def test_every_loader_is_measured(folder, tmp_path):
+    told = []
+    result = bench(folder / "x.cache", feed_config(), step_ms=(5.0,), cold=True, progress=told.append)
+    assert told == ["controls", *LOADERS]
+    assert list(result["loaders"]) == list(LOADERS)
+    for name, row in result["loaders"].items():
+        assert row["utterances_per_s"] > 0, name
+        assert 0 < row["au"][5.0] <= 1.0, name
+        assert 0 < row["useful_frame_share"] <= 1.0, name
+        assert row["break_even_ms"] > 0, name
+        assert 0 <= row["still_in_memory"] <= 1, name
+    mapped, python = result["loaders"]["mapped"], result["loaders"]["python"]
+    assert mapped["cpu_us_per_utterance"] < python["cpu_us_per_utterance"]
+    assert result["controls"][0]["throttled_expected"] == 0.5
+    table = as_table(result)
+    assert all(name in table for name in LOADERS)
+    assert "control: resident" in table
+    assert "pages were dropped" in table
+    plot(result, tmp_path / "au.png")
+    assert (tmp_path / "au.png").read_bytes()[:4] == b"\x89PNG"
+    json.dumps(result)
+
+
+def test_the_limit_copies_the_same_frames(folder):
+    cache = Cache(folder / "x.cache")
+    plan = Plan(cache, feed_config())
+    batch = next(numpy_limit(plan))
+    first = plan.order.batch(0)
+    for row, utterance in enumerate(first.utterances):
+        frames = cache.frames(int(utterance))
+        np.testing.assert_array_equal(batch["mel"][row, : len(frames)], frames)
+
+
+def test_pages_can_be_dropped(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(bytes(1 << 20))
+    with open(path, "rb") as file:
+        import os
+
+        os.fsync(file.fileno())
+    assert 0 <= drop_pages([path]) <= 1
+    assert drop_pages([]) == 0
+
+
+def test_the_verb(folder, capsys):
+    arguments = ["bench", str(folder / "voice"), "--loaders", "mapped,limit", "--batch-size", "4"]
+    arguments += ["--set", "data.text_tokens=characters"]
+    assert main([*arguments, "--step-ms", "5", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert list(result["loaders"]) == ["mapped", "limit"]
+    assert result["batch_size"] == 4
+    assert main([*arguments, "--step-ms", "5,x"]) == 2
+    assert "--step-ms" in capsys.readouterr().err
+
+
+def test_unknown_loaders_are_named(folder):
+    with pytest.raises(ConfigError, match="'magic'.*mapped"):
+        bench(folder / "x.cache", feed_config(), ["magic"])
