@@ -69,14 +69,16 @@ def packing(corpus: Path, cache: Path, mode: str):
     return run
 
 
-def plain_read(cache: Path) -> None:
+def plain_read(cache: Path, threads: int = 1) -> None:
+    """Read the files as `cat` does, one after the other, or several at once."""
+
     def read(path: Path) -> None:
-        buffer = bytearray(1 << 22)
+        buffer = bytearray(1 << 20)
         with open(path, "rb", buffering=0) as file:
             while file.readinto(buffer):
                 pass
 
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         list(pool.map(read, sorted(cache.iterdir())))
 
 
@@ -122,6 +124,7 @@ def measure(folder: Path, utterances: int, repeats: int) -> dict[str, float]:
             "limit: plain write + fsync": lambda: plain_write(precompute, folder / "written"),
             "(warm the page cache)": lambda: plain_read(precompute),
             "limit: plain read": lambda: plain_read(precompute),
+            "limit: plain read, all cores": lambda: plain_read(precompute, THREADS),
             "verify": lambda: verify(precompute, workers=THREADS),
             "librosa, the usual way": lambda: by_librosa(usual),
         },
@@ -135,7 +138,8 @@ def measure(folder: Path, utterances: int, repeats: int) -> dict[str, float]:
         "precompute / limit (bar 0.60)": timings["limit: decode + mel"].best / timings["pack --mode precompute"].best,
         "audio / limit (bar 0.50)": timings["limit: decode"].best / timings["pack --mode audio"].best,
         "verify / plain read (bar 0.50)": timings["limit: plain read"].best / timings["verify"].best,
-        "precompute / disk": timings["limit: plain write + fsync"].best / timings["pack --mode precompute"].best,
+        "verify / plain read on all cores": timings["limit: plain read, all cores"].best / timings["verify"].best,
+        "precompute / plain write": timings["limit: plain write + fsync"].best / timings["pack --mode precompute"].best,
         "pack peak memory MB (bar 1500)": peak_memory_bytes(corpus, precompute) / 1e6,
         "import myxtts.cli s (bar 0.3)": seconds_of("import myxtts.cli"),
         "open 1,000,000 utterances s (bar 2)": seconds_of(opening),

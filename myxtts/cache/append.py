@@ -10,6 +10,7 @@ import errno
 import logging
 import mmap
 import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 log = logging.getLogger(__name__)
@@ -18,13 +19,17 @@ _BLOCK_BYTES = 4096  # O_DIRECT wants offsets, lengths and addresses that are mu
 
 
 class AppendFile:
-    """Whole buffers go to disk as they fill. `flush` also writes the last block, padded: the owner knows the length."""
+    """Whole buffers go to disk as they fill, in a thread of their own while the next one fills.
+
+    `flush` also writes the last block, padded with zeros or old bytes: the owner knows the length.
+    """
 
     def __init__(self, path: Path, length: int, buffer_bytes: int, direct: bool):
         """Open at `length` bytes; what lies beyond, of a run that was killed, is cut off."""
         self.length = length
-        self._buffer = mmap.mmap(-1, buffer_bytes)  # page-aligned
-        self._view = memoryview(self._buffer)
+        self._view, self._spare = (memoryview(mmap.mmap(-1, buffer_bytes)) for _ in range(2))  # page-aligned
+        self._writer = ThreadPoolExecutor(1, "myxtts-write")
+        self._writing: Future[None] | None = None
         self._path = path
         self._file = _open(path, direct)
         if os.fstat(self._file).st_size < length:
@@ -41,27 +46,40 @@ class AppendFile:
         data = memoryview(data)
         self.length += len(data)
         while len(data):
-            part = min(len(data), len(self._buffer) - self._filled)
+            part = min(len(data), len(self._view) - self._filled)
             self._view[self._filled : self._filled + part] = data[:part]
             self._filled += part
             data = data[part:]
-            if self._filled == len(self._buffer):
-                self._put(self._filled)
-                self._offset += self._filled
-                self._filled = 0
+            if self._filled == len(self._view):
+                self._swap()
+
+    def _swap(self) -> None:
+        """Let the full buffer be written in the background, and go on with the other one."""
+        self._wait()
+        self._writing = self._writer.submit(self._put, self._view, self._filled, self._offset)
+        self._view, self._spare = self._spare, self._view
+        self._offset += self._filled
+        self._filled = 0
+
+    def _wait(self) -> None:
+        """Until the buffer in the background is written; raises what that met."""
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            writing.result()
 
     def flush(self) -> None:
         """Hand everything to the operating system, where a kill of this process cannot reach it."""
-        self._put(-(-self._filled // _BLOCK_BYTES) * _BLOCK_BYTES)
+        self._wait()
+        self._put(self._view, -(-self._filled // _BLOCK_BYTES) * _BLOCK_BYTES, self._offset)
         whole = self._filled // _BLOCK_BYTES * _BLOCK_BYTES
         self._view[: self._filled - whole] = bytes(self._view[whole : self._filled])
         self._offset += whole
         self._filled -= whole
 
-    def _put(self, n_bytes: int) -> None:
+    def _put(self, view: memoryview, n_bytes: int, offset: int) -> None:
         done = 0
         while done < n_bytes:
-            done += os.pwrite(self._file, self._view[done:n_bytes], self._offset + done)
+            done += os.pwrite(self._file, view[done:n_bytes], offset + done)
 
     def sync(self) -> None:
         """Make what was flushed survive a power cut. Safe to call from another thread."""
@@ -77,6 +95,7 @@ class AppendFile:
             os.fsync(file.fileno())
 
     def close(self) -> None:
+        self._writer.shutdown(wait=True)
         os.close(self._file)
 
 

@@ -20,8 +20,9 @@ class GrowingArray:
     def __init__(self, path: Path, dtype: str, shape: tuple[int, ...] = (), rows: int = 0):
         """Open at `rows` rows: what lies beyond them, of a run that was killed, is cut off."""
         self.dtype, self.shape, self.rows = dtype, shape, rows
+        self._row_bytes = row_bytes(dtype, shape)
         payload = path.name in PAYLOAD
-        length = HEADER_BYTES + rows * row_bytes(dtype, shape) if rows else 0
+        length = HEADER_BYTES + rows * self._row_bytes if rows else 0
         self._file = AppendFile(path, length, _PAYLOAD_BUFFER_BYTES if payload else _COLUMN_BUFFER_BYTES, payload)
         if rows == 0:
             self._file.write(bytes(HEADER_BYTES))
@@ -33,6 +34,12 @@ class GrowingArray:
         if array.size:
             self._file.write(array.data.cast("B"))
         self.rows += len(array)
+
+    def append_padded(self, values: NDArray[np.generic]) -> None:
+        """Append a flat run of values; zeros fill the last row."""
+        self._file.write(np.ascontiguousarray(values, self.dtype).data.cast("B"))
+        self._file.write(bytes(-values.nbytes % self._row_bytes))
+        self.rows += -(-values.nbytes // self._row_bytes)
 
     def flush(self) -> None:
         self._file.flush()

@@ -22,7 +22,7 @@ import xxhash
 
 from myxtts.cache.format import FORMAT, MANIFEST, MODES, REJECTED, load_manifest
 from myxtts.cache.journal import JOURNAL, read_journal
-from myxtts.cache.prepare import Clip, Symbols, make_symbols, prepare_clips
+from myxtts.cache.prepare import Clip, Stamp, Symbols, make_symbols, prepare_clips
 from myxtts.cache.publish import building_folder, building_lock, empty_folder, publish
 from myxtts.cache.writer import CacheWriter, CorpusDigest
 from myxtts.config.config import DataConfig
@@ -41,7 +41,8 @@ log = logging.getLogger(__name__)
 _ROWS_PER_TASK = 8
 _TASKS_AHEAD = 6
 
-Outcome = tuple[Row, Clip | RowError | None, Symbols]
+Prepared = tuple[Clip | RowError, Stamp]
+Outcome = tuple[Row, Prepared | None, Symbols]
 
 ProgressCallback = Callable[["PackState"], None]
 
@@ -234,7 +235,7 @@ def _prepare_in_order(
     rows: Iterator[Row], executor: Executor, settings: PackSettings, workers: int
 ) -> Iterator[list[Outcome]]:
     """Outcomes in corpus order, a few at a time, while the executor works ahead by a bounded number of tasks."""
-    waiting: deque[tuple[list[Row], Future[list[Clip | RowError]], Future[list[Symbols]]]] = deque()
+    waiting: deque[tuple[list[Row], Future[list[Prepared]], Future[list[Symbols]]]] = deque()
     with_mel = settings.mode == "precompute"
     with ThreadPoolExecutor(1, "myxtts-text") as phonemiser:  # one thread: eSpeak lives in global variables
         while task := list(itertools.islice(rows, _ROWS_PER_TASK)):
@@ -247,23 +248,24 @@ def _prepare_in_order(
             yield _collect(*waiting.popleft())
 
 
-def _collect(rows: list[Row], clips: Future[list[Clip | RowError]], symbols: Future[list[Symbols]]) -> list[Outcome]:
+def _collect(rows: list[Row], clips: Future[list[Prepared]], symbols: Future[list[Symbols]]) -> list[Outcome]:
     made = iter(clips.result())
     each = [next(made) if isinstance(row, Utterance) else None for row in rows]
     return list(zip(rows, each, symbols.result(), strict=True))
 
 
 def _write(writer: CacheWriter, outcomes: list[Outcome]) -> None:
-    for row, clip, symbols in outcomes:
+    for row, prepared, symbols in outcomes:
         if isinstance(row, Rejected):
             writer.reject(row, row)
-        elif isinstance(symbols, RowError):
-            writer.reject(row, Rejected(row.row, row.id, symbols.reason, symbols.message))
-        elif isinstance(clip, RowError):
-            writer.reject(row, Rejected(row.row, row.id, clip.reason, clip.message))
-        else:
-            assert clip is not None
-            writer.add(row, clip, normalise(row.text), symbols)
+            continue
+        assert prepared is not None
+        clip, stamp = prepared
+        fault = next((part for part in (symbols, clip) if isinstance(part, RowError)), None)
+        if fault is not None:
+            writer.reject(row, Rejected(row.row, row.id, fault.reason, fault.message), stamp)
+        elif isinstance(clip, Clip) and isinstance(symbols, list):
+            writer.add(row, clip, normalise(row.text), symbols, stamp)
 
 
 def _state(writer: CacheWriter) -> PackState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +23,26 @@ Symbols = list[str] | RowError
 class Clip:
     """The prepared audio of one utterance, as it goes to disk."""
 
-    audio: NDArray[np.int16]  # [frames, hop_samples]
+    audio: NDArray[np.int16]  # [samples]; on disk zeros fill the last row
     mel: NDArray[np.float16] | None  # [frames, mels]
-    n_samples: int
     xxh3_audio: int
     xxh3_mel: int
 
 
-def prepare_clips(paths: list[str], settings: AudioSettings, with_mel: bool) -> list[Clip | RowError]:
-    return [_prepare_clip(path, settings, with_mel) for path in paths]
+# A file's size and time of change: if they are the same, so is the file. Empty if it went away.
+Stamp = tuple[int, ...]
+
+
+def prepare_clips(paths: list[str], settings: AudioSettings, with_mel: bool) -> list[tuple[Clip | RowError, Stamp]]:
+    return [(_prepare_clip(path, settings, with_mel), stamp_of(path)) for path in paths]
+
+
+def stamp_of(path: str | os.PathLike[str]) -> Stamp:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return ()
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _prepare_clip(path: str, settings: AudioSettings, with_mel: bool) -> Clip | RowError:
@@ -39,9 +51,20 @@ def _prepare_clip(path: str, settings: AudioSettings, with_mel: bool) -> Clip | 
     except RowError as error:
         return error
     mel = log_mel(samples).astype(np.float16) if with_mel else None
-    audio = np.zeros((count_frames(len(samples)), HOP_SAMPLES), np.int16)
-    audio.reshape(-1)[: len(samples)] = samples
-    return Clip(audio, mel, len(samples), hash_rows(audio), 0 if mel is None else hash_rows(mel))
+    return Clip(samples, mel, _hash_padded(samples), 0 if mel is None else hash_rows(mel))
+
+
+def pad_to_rows(samples: NDArray[np.int16]) -> NDArray[np.int16]:
+    """[frames, hop_samples]: a clip as it lies in audio.npy."""
+    missing = count_frames(len(samples)) * HOP_SAMPLES - len(samples)
+    return np.pad(samples, (0, missing)).reshape(-1, HOP_SAMPLES)
+
+
+def _hash_padded(samples: NDArray[np.int16]) -> int:
+    """The hash of `pad_to_rows(samples)`, without that copy."""
+    digest = xxhash.xxh3_64(np.ascontiguousarray(samples).data.cast("B"))
+    digest.update(bytes(-samples.nbytes % (HOP_SAMPLES * samples.itemsize)))
+    return digest.intdigest()
 
 
 def hash_rows(rows: NDArray[Any]) -> int:

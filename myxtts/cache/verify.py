@@ -6,11 +6,12 @@ A repair never edits a mapped file: it copies it (reflink where the file system 
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import shutil
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from myxtts.cache.format import (
     sync_folder,
 )
 from myxtts.cache.pack import PackSettings, default_workers, pack
-from myxtts.cache.prepare import Clip, hash_rows, prepare_clips
+from myxtts.cache.prepare import Clip, hash_rows, pad_to_rows, prepare_clips
 from myxtts.cache.publish import building_lock, recover
 from myxtts.cache.reader import check_files
 from myxtts.corpus.read import Corpus
@@ -40,8 +41,7 @@ from myxtts.errors import CacheDamaged, RowError
 from myxtts.features.text import normalise
 from myxtts.features.token_table import TokenTable
 
-# One task reads about this much: long enough for the disk, short enough to stay in the L2 cache piece by piece.
-_TASK_BYTES = 32 << 20
+_RUN_BYTES = 2 << 20
 _FICLONE = 0x40049409
 
 VerifyProgress = Callable[[int, int], None]
@@ -77,38 +77,75 @@ def verify(cache: Path, progress: VerifyProgress | None = None, workers: int | N
 
 
 def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress | None, workers: int) -> list[Damage]:
+    """Threads read ahead, this one compares hashes: two threads that did both spent half their time on the GIL."""
     names = [name for name in payload_files(body["mode"]) if (cache / name).is_file()]
-    tasks = [task for name in names for task in _tasks(cache, name, body["utterances"])]
-    total = sum(stop - start for _, _, _, start, stop in tasks)
-    found, done = [], 0
+    runs = [run for name in names for run in _runs(cache, name, body["utterances"])]
+    total, done, found = sum(run.stop - run.start for run in runs), 0, []
+    buffers = [bytearray(max((run.stop - run.start for run in runs), default=0)) for _ in range(workers + 2)]
     with ThreadPoolExecutor(workers, "myxtts-verify") as pool:
-        for task, damaged in zip(tasks, pool.map(_verify_task, tasks), strict=True):
-            path, first, _, start, stop = task
-            found += [_name(cache, path.name, first + offset) for offset in damaged]
-            done += stop - start
+        reading: deque[Future[memoryview]] = deque()
+        ahead = iter(enumerate(runs))
+        for run in runs:
+            for n, later in itertools.islice(ahead, len(buffers) - len(reading)):
+                reading.append(pool.submit(_read_run, later, buffers[n % len(buffers)]))
+            found += [_name(cache, run.path.name, utterance) for utterance in _damaged(run, reading[0].result())]
+            reading.popleft()
+            done += run.stop - run.start
             if progress:
                 progress(done, total)
     return found
 
 
-Task = tuple[Path, int, int, int, int]  # file, first utterance (-1: the padding row), count, first byte, end byte
+@dataclass(frozen=True)
+class Run:
+    """Utterances that lie one after the other in a payload file, as bytes; the padding row is utterance -1."""
+
+    path: Path
+    first: int
+    start: int
+    stop: int
+    ends: list[int]  # of each utterance, from `start`
+    hashes: list[int]
 
 
-def _tasks(cache: Path, name: str, utterances: int) -> Iterator[Task]:
-    """Runs of utterances of about _TASK_BYTES each, as byte ranges; the padding row is a run of its own."""
-    dtype, shape, padding = PAYLOAD[name]
+def _runs(cache: Path, name: str, utterances: int) -> Iterator[Run]:
+    """The whole file in runs of about _RUN_BYTES."""
+    dtype, shape, _ = PAYLOAD[name]
     starts, counts = _extent(cache, name)
     width = row_bytes(dtype, shape)
-    if padding is not None:
-        yield cache / name, -1, 1, HEADER_BYTES, HEADER_BYTES + width
+    padding = padding_row(name)
+    if len(padding):
+        yield Run(cache / name, -1, HEADER_BYTES, HEADER_BYTES + width, [width], [hash_rows(padding)])
     ends = (starts + counts) * width
+    hashes = np.load(cache / column_file(f"xxh3_{name.removesuffix('.npy')}"), mmap_mode="r")
     first = 0
     while first < utterances:
         begin = int(starts[first]) * width
-        last = int(np.searchsorted(ends, begin + _TASK_BYTES, side="left"))
-        last = min(max(last, first), utterances - 1)
-        yield cache / name, first, last - first + 1, HEADER_BYTES + begin, HEADER_BYTES + int(ends[last])
-        first = last + 1
+        stop = max(int(np.searchsorted(ends, begin + _RUN_BYTES)), first + 1)
+        own = (ends[first:stop] - begin).tolist()
+        yield Run(
+            cache / name, first, HEADER_BYTES + begin, HEADER_BYTES + begin + own[-1], own, hashes[first:stop].tolist()
+        )
+        first = stop
+
+
+def _read_run(run: Run, buffer: bytearray) -> memoryview:
+    """What the file holds of a run: less than its length if the file is cut."""
+    view = memoryview(buffer)[: run.stop - run.start]
+    with open(run.path, "rb", buffering=0) as file:
+        file.seek(run.start)
+        return view[: file.readinto(view) or 0]
+
+
+def _damaged(run: Run, view: memoryview) -> list[int]:
+    """The utterances of a run whose bytes have another hash than they were packed with."""
+    begins = [0, *run.ends[:-1]]
+    checks = zip(begins, run.ends, run.hashes, strict=True)
+    return [
+        run.first + offset
+        for offset, (begin, end, hashed) in enumerate(checks)
+        if end > len(view) or xxhash.xxh3_64_intdigest(view[begin:end]) != hashed
+    ]
 
 
 def _extent(cache: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -116,33 +153,6 @@ def _extent(cache: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     columns = ("first_token", "n_tokens") if name == "tokens.npy" else ("first_row", "n_frames")
     first, count = (np.load(cache / column_file(column), mmap_mode="r") for column in columns)
     return first, count
-
-
-def _verify_task(task: Task) -> list[int]:
-    """Offsets of the damaged utterances of one run: read it piece by piece, compare hashes."""
-    path, first, count, start, _ = task
-    if first < 0:
-        return [] if _read(path, start, padding_row(path.name).nbytes) == padding_row(path.name).tobytes() else [0]
-    kind = path.name.removesuffix(".npy")
-    expected = np.load(path.parent / column_file(f"xxh3_{kind}"), mmap_mode="r")[first : first + count].tolist()
-    _, counts = _extent(path.parent, path.name)
-    width = row_bytes(*PAYLOAD[path.name][:2])
-    sizes = (counts[first : first + count].astype(np.int64) * width).tolist()
-    damaged = []
-    buffer = bytearray(max(sizes, default=0))
-    with open(path, "rb", buffering=0) as file:
-        file.seek(start)
-        for offset, (size, hashed) in enumerate(zip(sizes, expected, strict=True)):
-            view = memoryview(buffer)[:size]
-            if file.readinto(view) != size or xxhash.xxh3_64_intdigest(view) != hashed:
-                damaged.append(offset)
-    return damaged
-
-
-def _read(path: Path, start: int, size: int) -> bytes:
-    with open(path, "rb") as file:
-        file.seek(start)
-        return file.read(size)
 
 
 def _name(cache: Path, file: str, utterance: int) -> Damage:
@@ -214,10 +224,10 @@ def _remake(source: Utterance | None, file: str, body: dict[str, Any], settings:
     if file == "tokens.npy":
         symbols = settings.text.symbols([normalise(source.text)], source.language)[0]
         return symbols.message if isinstance(symbols, RowError) else TokenTable(body["token_table"]).encode(symbols)
-    clip = prepare_clips([os.fspath(source.audio)], settings.audio, file == "mel.npy")[0]
+    clip = prepare_clips([os.fspath(source.audio)], settings.audio, file == "mel.npy")[0][0]
     if not isinstance(clip, Clip):
         return clip.message
-    rows = clip.mel if file == "mel.npy" else clip.audio
+    rows = clip.mel if file == "mel.npy" else pad_to_rows(clip.audio)
     assert rows is not None
     return rows
 

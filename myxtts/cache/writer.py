@@ -35,7 +35,7 @@ from myxtts.cache.format import (
 )
 from myxtts.cache.growing import GrowingArray
 from myxtts.cache.journal import JOURNAL, Journal
-from myxtts.cache.prepare import Clip, hash_rows
+from myxtts.cache.prepare import Clip, Stamp, hash_rows, stamp_of
 from myxtts.corpus.utterance import Rejected, Row, Utterance
 from myxtts.features.token_table import TokenTable
 
@@ -112,17 +112,17 @@ class CacheWriter:
     def digest(self) -> str:
         return self._digest.value()
 
-    def reject(self, row: Row, rejected: Rejected) -> None:
-        self._read(row)
+    def reject(self, row: Row, rejected: Rejected, stamp: Stamp | None = None) -> None:
+        self._read(row, stamp)
         self.reasons[rejected.reason] += 1
         self._rejected.write(json.dumps(rejected.to_dict(), ensure_ascii=False).encode() + b"\n")
 
-    def add(self, utterance: Utterance, clip: Clip, text: str, symbols: list[str]) -> None:
-        self._read(utterance)
+    def add(self, utterance: Utterance, clip: Clip, text: str, symbols: list[str], stamp: Stamp) -> None:
+        self._read(utterance, stamp)
         tokens = self.table.encode(symbols, grow=True)
         files = self._files
         first_row, first_token = files["audio.npy"].rows, files["tokens.npy"].rows
-        files["audio.npy"].append(clip.audio)
+        files["audio.npy"].append_padded(clip.audio)
         if clip.mel is not None:
             files["mel.npy"].append(clip.mel)
         files["tokens.npy"].append(tokens)
@@ -131,8 +131,8 @@ class CacheWriter:
         self._pending.append(
             (
                 first_row,
+                files["audio.npy"].rows - first_row,
                 len(clip.audio),
-                clip.n_samples,
                 first_token,
                 len(tokens),
                 self.speakers.setdefault(utterance.speaker, len(self.speakers)),
@@ -145,8 +145,8 @@ class CacheWriter:
             )
         )
 
-    def _read(self, row: Row) -> None:
-        self._digest.add(row)
+    def _read(self, row: Row, stamp: Stamp | None) -> None:
+        self._digest.add(row, stamp)
         self.rows_read += 1
 
     def commit_soon(self) -> None:
@@ -257,11 +257,11 @@ class CorpusDigest:
     def __init__(self) -> None:
         self._hash = xxhash.xxh3_128()
 
-    def add(self, row: Row) -> None:
+    def add(self, row: Row, stamp: Stamp | None = None) -> None:
+        """`stamp` is that of the row's audio file, where somebody has already looked."""
         if isinstance(row, Utterance):
-            stat = os.stat(row.audio) if os.path.exists(row.audio) else None
-            size_and_time = (stat.st_size, stat.st_mtime_ns) if stat else ()
-            parts: tuple[Any, ...] = (row.id, row.text, row.speaker, row.language, row.audio.name, *size_and_time)
+            stamp = stamp_of(row.audio) if stamp is None else stamp
+            parts: tuple[Any, ...] = (row.id, row.text, row.speaker, row.language, row.audio.name, *stamp)
         else:
             parts = (row.id, row.reason)
         self._hash.update(json.dumps(parts).encode())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from myxtts.errors import CorpusError
+
+_UNCLEAN = re.compile("[\0\udc80-\udcff]")
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -25,7 +28,7 @@ def count_lines(path: Path) -> int:
 
 def is_clean(text: str) -> bool:
     """False if the text holds bytes that were not UTF-8, or a NUL."""
-    return "\0" not in text and not any("\udc80" <= char <= "\udcff" for char in text)
+    return _UNCLEAN.search(text) is None
 
 
 def first_line(path: Path) -> str:

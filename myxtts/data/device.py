@@ -30,9 +30,11 @@ def widen(batch: dict[str, Any]) -> dict[str, Any]:
     wide = dict(batch)
     if "mel" in batch:
         wide["mel"] = tf.cast(batch["mel"], tf.float32)
-        wide["reference"] = tf.cast(batch["reference"], tf.float32)
     else:
         wide["mel"] = log_mel(batch["audio"], batch["frame_lengths"])
+    if "reference" in batch:
+        wide["reference"] = tf.cast(batch["reference"], tf.float32)
+    elif "reference_audio" in batch:
         wide["reference"] = _crop_mel(batch["reference_audio"], batch["reference_lengths"])
     return wide
 

@@ -6,14 +6,14 @@
 A batch is a dict; B, F and T are its bucket's batch size, frames and tokens, R is `data.reference_frames`:
     tokens int32 [B, T], token_lengths int32 [B], mel float16 [B, F, 80] or audio int16 [B, F, 256] (or both),
     frame_lengths int32 [B], speaker int32 [B], language int32 [B], weight float32 [B] (0 for rows that only fill up),
-    reference float16 [B, R, 80] or reference_audio int16 [B, R + 4, 256], reference_lengths int32 [B],
+    reference float16 [B, R, 80] or reference_audio int16 [B, R + 4, 256], reference_lengths int32 [B] (unless R is 0),
     utterances int64 [B] (positions in their cache), step, epoch, cache, bucket int64 [].
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ import tensorflow as tf
 
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
+from myxtts.data.ahead import ahead
 from myxtts.data.device import stage
 from myxtts.data.memory import keep_freed_batches
 from myxtts.data.order import shard_rows
@@ -36,9 +37,9 @@ Tensors = dict[str, Any]
 
 # What travels from the order to the gather, packed by type: per step, per row, and per row as it goes into the batch.
 _SHAPE = ("step", "epoch", "cache", "bucket", "frames", "tokens", "batch")
-_PLACE = ("utterances", "first_row", "n_frames", "first_token", "n_tokens") + (
-    "reference_first", "reference_start", "reference_end")  # fmt: skip
-_SMALL = ("frame_lengths", "token_lengths", "speaker", "language", "reference_lengths")
+_PLACE = ("utterances", "first_row", "n_frames", "first_token", "n_tokens")
+_REFERENCE_PLACE = ("reference_first", "reference_start", "reference_end")
+_SMALL = ("frame_lengths", "token_lengths", "speaker", "language")
 
 
 class Feed(Plan):
@@ -65,11 +66,17 @@ class Feed(Plan):
         keep_freed_batches()
         steps = self.order.dataset(start_step, stop_step, self.references, finish=self._locate)
         if replicas > 1:
-            steps = steps.map(lambda step: self._shard(step, replica, replicas))
-        batches = steps.map(self._gather, num_parallel_calls=self._threads, deterministic=True)
+            shard = tf.autograph.experimental.do_not_convert(self._shard)
+            steps = steps.map(lambda step: shard(step, replica, replicas))
+        gather = tf.autograph.experimental.do_not_convert(self._gather)  # nothing to convert, and it takes a second
+        batches = steps.map(gather, num_parallel_calls=self._threads, deterministic=True)
         if self.data.optimize_cpu_gpu_overlap and self.data.prefetch_buffer_size:
             batches = batches.prefetch(self.data.prefetch_buffer_size)
         return stage(batches.with_options(self.options()), device, self.data)
+
+    def batches(self, start_step: int = 0, stop_step: int | None = None, **options: Any) -> Iterator[Tensors]:
+        """The same batches for a loop in Python: taken out ahead, so that the loop does not wait for a hand-over."""
+        return ahead(self.dataset(start_step, stop_step, **options))
 
     def _locate(self, steps: Tensors) -> Tensors:
         """Where the utterances and references of a block of steps lie. Looking up many steps costs as much as one, and
@@ -77,18 +84,30 @@ class Feed(Plan):
         columns, bases = self._index
         base = tf.gather(bases, steps["cache"])[:, None]
         own = dict(zip(COLUMNS, tf.unstack(tf.gather(columns, base + steps["utterances"]), axis=2), strict=True))
-        first_row, n_frames = tf.unstack(tf.gather(columns[:, :2], base + steps["reference"]), axis=2)
-        spare = tf.maximum(n_frames - self.data.reference_frames, 0)
-        start = tf.cast(steps["crop"] * tf.cast(spare + 1, tf.float32), tf.int64)
-        fields = steps | own | {"reference_first": first_row, "reference_start": start, "reference_end": n_frames}
-        fields |= {"frame_lengths": own["n_frames"], "token_lengths": own["n_tokens"]}
-        fields["reference_lengths"] = tf.minimum(n_frames - start, self.data.reference_frames)
+        fields = steps | own | {"frame_lengths": own["n_frames"], "token_lengths": own["n_tokens"]}
+        if self.data.reference_frames:
+            clip = tf.gather(columns[:, :2], base + steps["reference"])
+            fields |= _crop(clip, steps["crop"], self.data.reference_frames)
         return {
             "shape": tf.stack([fields[name] for name in _SHAPE], axis=1),
-            "place": tf.stack([fields[name] for name in _PLACE], axis=2),
-            "small": tf.cast(tf.stack([fields[name] for name in _SMALL], axis=2), tf.int32),
+            "place": tf.cast(tf.stack([fields[name] for name in self._place], axis=2), self._index_type),
+            "small": tf.cast(tf.stack([fields[name] for name in self._small], axis=2), tf.int32),
             "weight": steps["weight"],
         }
+
+    @property
+    def _place(self) -> tuple[str, ...]:
+        return _PLACE + _REFERENCE_PLACE if self.data.reference_frames else _PLACE
+
+    @property
+    def _small(self) -> tuple[str, ...]:
+        return (*_SMALL, "reference_lengths") if self.data.reference_frames else _SMALL
+
+    @property
+    def _index_type(self) -> tf.DType:
+        """Row numbers in 32 bits where they fit: half the bytes to work out."""
+        most = max(max(cache.audio.shape[0], cache.tokens.shape[0]) for cache in self.caches)
+        return tf.int32 if most < 2**31 else tf.int64
 
     def _gather(self, located: Tensors) -> Tensors:
         """One step's batch, from the one cache that it comes from."""
@@ -96,10 +115,12 @@ class Feed(Plan):
         rows = {name: located[name] for name in ("place", "small", "weight")}
         if not self.order.one_size:
             rows = {name: field[: step["batch"]] for name, field in rows.items()}
-        step |= dict(zip(_PLACE, tf.unstack(rows["place"], axis=1), strict=True))
-        step |= dict(zip(_SMALL, tf.unstack(rows["small"], axis=1), strict=True)) | {"weight": rows["weight"]}
+        small = dict(zip(self._small, tf.unstack(rows["small"], axis=1), strict=True))
+        step |= dict(zip(self._place, tf.unstack(rows["place"], axis=1), strict=True))
         branches = [lambda source=source: source.gather(step, self.data.reference_frames) for source in self._sources]
-        return branches[0]() if len(branches) == 1 else tf.switch_case(tf.cast(step["cache"], tf.int32), branches)
+        made = branches[0]() if len(branches) == 1 else tf.switch_case(tf.cast(step["cache"], tf.int32), branches)
+        told = {name: step[name] for name in ("step", "epoch", "cache", "bucket")}
+        return made | small | told | {"utterances": tf.cast(step["utterances"], tf.int64), "weight": rows["weight"]}
 
     def _shard(self, located: Tensors, replica: int, replicas: int) -> Tensors:
         """A replica's part of a step's rows. References were drawn for the global batch, so they stay the same."""
@@ -153,13 +174,12 @@ class Source:
         self.tokens = as_tensor(self._maps["tokens"])
 
     def gather(self, step: Tensors, reference_frames: int) -> Tensors:
+        """What a batch takes from the files."""
         with tf.device("CPU:0"):
-            batch = {name: step[name] for name in (*_SMALL, "step", "epoch", "cache", "bucket", "utterances", "weight")}
             rows = _rows(step["first_row"], step["n_frames"], step["frames"])
-            for name, table in self.payload.items():
-                batch[name] = tf.gather(table, rows)
+            batch = {name: tf.gather(table, rows) for name, table in self.payload.items()}
             batch["tokens"] = self._gather_tokens(step)
-            return batch | self._gather_reference(step, reference_frames)
+            return batch | self._gather_reference(step, reference_frames) if reference_frames else batch
 
     def _gather_tokens(self, step: Tensors) -> Any:
         """Tokens have no padding row: read the first token there, then put <pad>, which is 0, in its place."""
@@ -169,18 +189,27 @@ class Source:
 
     def _gather_reference(self, step: Tensors, length: int) -> Tensors:
         """A crop of another clip of the speaker; of audio with context around it, so that its frames stay the same."""
-        first, start, end = step["reference_first"], step["reference_start"], step["reference_end"]
+        first, start, end = (step[name] for name in _REFERENCE_PLACE)
         if "mel" in self.payload:
             return {"reference": tf.gather(self.payload["mel"], _rows(first + start, end - start, length))}
-        place = start[:, None] + tf.range(-CONTEXT_ROWS, length + CONTEXT_ROWS, dtype=tf.int64)[None]
+        place = start[:, None] + tf.range(-CONTEXT_ROWS, length + CONTEXT_ROWS, dtype=start.dtype)[None]
         inside = (place >= 0) & (place < end[:, None])
         return {"reference_audio": tf.gather(self.payload["audio"], tf.where(inside, first[:, None] + place, 0))}
 
 
 def _rows(first_row: Any, n_rows: Any, length: Any) -> Any:
     """Row numbers [batch, length]: an utterance's rows, then row 0, which is padding. One gather reads and pads."""
-    place = tf.range(tf.cast(length, tf.int64))[None]
+    place = tf.range(tf.cast(length, first_row.dtype))[None]
     return tf.where(place < n_rows[:, None], first_row[:, None] + place, 0)
+
+
+def _crop(clip: Any, share: Any, length: int) -> Tensors:
+    """Where a crop of `length` frames lies in clips [..., (first row, frames)]: `share` of the way to the last place."""
+    first_row, n_frames = tf.unstack(clip, axis=2)
+    spare = tf.maximum(n_frames - length, 0)
+    start = tf.cast(share * tf.cast(spare + 1, tf.float32), tf.int64)
+    place = dict(zip(_REFERENCE_PLACE, (first_row, start, n_frames), strict=True))
+    return place | {"reference_lengths": tf.minimum(n_frames - start, length)}
 
 
 def as_tensor(array: np.ndarray) -> tf.Tensor:

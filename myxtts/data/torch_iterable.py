@@ -61,7 +61,7 @@ class NumpyBatches:
         renamed = {"frame_lengths": "n_frames", "token_lengths": "n_tokens", "speaker": "speaker"}
         renamed["language"] = "language"
         result |= {name: own[column].astype(np.int32) for name, column in renamed.items()}
-        return result | self._gather_reference(batch, files)
+        return result | self._gather_reference(batch, files) if self.plan.data.reference_frames else result
 
     def _gather_reference(self, batch: Batch, files: Arrays) -> Arrays:
         """A crop of another clip of the speaker; of audio with context around it, as far as the clip reaches."""

@@ -129,7 +129,7 @@ def _prepare(
         settings = XTTSConfig(replace(config.data, preprocessing_mode=_MODES[name]), config.model, config.training)
         if name.startswith("limit"):
             return lambda: numpy_limit(Plan(cache, settings))
-        return lambda: iter(Feed(cache, settings).dataset())
+        return lambda: Feed(cache, settings).batches()
     listing = write_npy_files(cache, folder / "npy") if name == "npy" else write_wav_files(cache, folder / "wav")
     return lambda: iter(per_file_dataset(name, listing, config).repeat())
 
@@ -145,19 +145,26 @@ def write_wav_files(cache: Cache, folder: Path) -> Listing:
 
 
 def numpy_limit(plan: Plan) -> Iterator[dict[str, Any]]:
-    """The physical limit: one thread that copies rows from the map into arrays it keeps. Nothing else in the loop."""
-    name = plan.payload[0]
+    """The physical limit: one thread copies the rows of batches (and references) from the map into arrays it keeps."""
+    name, length = plan.payload[0], plan.data.reference_frames
     tables = [getattr(cache, name) for cache in plan.caches]
-    shapes = [(bucket.batch, bucket.frames, *tables[0].shape[1:]) for bucket in plan.order.buckets]
-    buffers = [np.empty(shape, tables[0].dtype) for shape in shapes]
+    buckets = plan.order.buckets
+    kept = [np.empty((bucket.batch, bucket.frames, *tables[0].shape[1:]), tables[0].dtype) for bucket in buckets]
+    crops = [np.empty((bucket.batch, length, *tables[0].shape[1:]), tables[0].dtype) for bucket in buckets]
     order = [plan.order.batch(step) for step in range(plan.steps_per_epoch)]  # worked out ahead, so as not to count
     places = [plan.columns[plan.bases[batch.cache] + batch.utterances, :2] for batch in order]
     for batch, place in itertools.cycle(zip(order, places, strict=True)):
-        out, table = buffers[batch.bucket], tables[batch.cache]
-        for row, (first, n_frames) in zip(out, place.tolist(), strict=True):
-            row[:n_frames] = table[first : first + n_frames]
-            row[n_frames:] = table[0]
+        out, table = kept[batch.bucket], tables[batch.cache]
+        _copy_rows(out, table, place.tolist())
+        if length:
+            _copy_rows(crops[batch.bucket], table, [(first, min(n, length)) for first, n in place.tolist()])
         yield {"weight": batch.weight, "frame_lengths": place[:, 1], name: out}
+
+
+def _copy_rows(out: Any, table: Any, places: Sequence[Any]) -> None:
+    for row, (first, n_frames) in zip(out, places, strict=True):
+        row[:n_frames] = table[first : first + n_frames]
+        row[n_frames:] = table[0]
 
 
 def _steps(ms: float) -> int:

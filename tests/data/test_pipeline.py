@@ -246,3 +246,10 @@ def test_a_file_past_two_to_the_31_elements_is_fed_without_being_copied(tmp_path
     command = [sys.executable, "-c", MEMORY, benchmarks, tmp_path / "big.cache"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_without_references_the_rest_is_the_same(cache):
+    bare = take(Feed(cache, feed_config(reference_frames=0)), 2)
+    for first, second in zip(take(Feed(cache, feed_config()), 2), bare, strict=True):
+        assert set(first) - set(second) == {"reference", "reference_lengths"}
+        assert_same({name: first[name] for name in second}, second)
