@@ -204,7 +204,7 @@ def _rows(first_row: Any, n_rows: Any, length: Any) -> Any:
 
 
 def _crop(clip: Any, share: Any, length: int) -> Tensors:
-    """Where a crop of `length` frames lies in clips [..., (first row, frames)]: `share` of the way to the last place."""
+    """Where crops of `length` frames lie in clips [..., (first row, frames)], `share` of the way to the last place."""
     first_row, n_frames = tf.unstack(clip, axis=2)
     spare = tf.maximum(n_frames - length, 0)
     start = tf.cast(share * tf.cast(spare + 1, tf.float32), tf.int64)
