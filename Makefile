@@ -47,6 +47,8 @@ format: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/pack.py
+	$(BIN)/python benchmarks/feed.py
+	$(BIN)/python benchmarks/order_scale.py
 
 lock: $(INSTALLED)
 	$(BIN)/uv pip compile --quiet --python 3.11 --no-header --no-annotate \

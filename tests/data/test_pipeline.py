@@ -1,5 +1,6 @@
 """The feed gives what the cache holds, in the order the step number says, without copying the cache into memory."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -253,3 +254,34 @@ def test_without_references_the_rest_is_the_same(cache):
     for first, second in zip(take(Feed(cache, feed_config()), 2), bare, strict=True):
         assert set(first) - set(second) == {"reference", "reference_lengths"}
         assert_same({name: first[name] for name in second}, second)
+
+
+RUN = """
+import os, sys, hashlib
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+from corpora import feed_config
+from myxtts.cache.reader import Cache
+from myxtts.data.pipeline import Feed
+folder, start = sys.argv[1], int(sys.argv[2])
+for batch in Feed(Cache(folder), feed_config()).dataset(start).as_numpy_iterator():
+    digest = hashlib.sha256(b"".join(batch[name].tobytes() for name in sorted(batch)))
+    print(int(batch["step"]), digest.hexdigest(), flush=True)
+"""
+
+
+def run_until(folder, start, steps):
+    """A run that is killed -9 after some steps: what it printed."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [sys.executable, "-c", RUN, str(folder), str(start)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        lines = [process.stdout.readline().split() for _ in range(steps)]
+        process.kill()
+    return lines
+
+
+def test_a_killed_run_goes_on_with_the_very_next_batch(cache):
+    undisturbed = run_until(cache.folder, 0, 12)
+    first = run_until(cache.folder, 0, 7)
+    state = {"step": int(first[-1][0]) + 1, "cache": cache.id}
+    resumed = run_until(cache.folder, Feed(cache, feed_config()).resume(state), 5)
+    assert first + resumed == undisturbed
