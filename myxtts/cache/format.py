@@ -28,6 +28,7 @@ from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS
 FORMAT = 1
 MANIFEST = "cache.json"
 REJECTED = "rejected.jsonl"
+JOURNAL = "journal"  # only while it is being built
 HEADER_BYTES = 128
 MODES = ("precompute", "audio")
 
@@ -58,6 +59,12 @@ BLOBS: dict[str, str] = {"id_bytes": "|u1", "text_bytes": "|u1"}
 
 def payload_files(mode: str) -> list[str]:
     return [name for name in PAYLOAD if name != "mel.npy" or mode == "precompute"]
+
+
+def is_cache_file(name: str) -> bool:
+    """True for the names that a cache, or one that is being built or repaired, may hold."""
+    ours = {MANIFEST, REJECTED, JOURNAL, *PAYLOAD, *(column_file(column) for column in {**INDEX, **BLOBS})}
+    return name.removesuffix(".tmp").removesuffix(".repair") in ours
 
 
 def column_file(column: str) -> str:

@@ -12,8 +12,6 @@ from typing import Any
 
 import xxhash
 
-JOURNAL = "journal"
-
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
     """The lines up to the first that is torn or damaged; empty if there is no journal."""

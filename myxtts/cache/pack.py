@@ -20,8 +20,8 @@ from typing import Any
 
 import xxhash
 
-from myxtts.cache.format import FORMAT, MANIFEST, MODES, REJECTED, load_manifest
-from myxtts.cache.journal import JOURNAL, read_journal
+from myxtts.cache.format import FORMAT, JOURNAL, MANIFEST, MODES, REJECTED, is_cache_file, load_manifest
+from myxtts.cache.journal import read_journal
 from myxtts.cache.prepare import Clip, Stamp, Symbols, make_symbols, prepare_clips
 from myxtts.cache.publish import building_folder, building_lock, empty_folder, publish
 from myxtts.cache.writer import CacheWriter, CorpusDigest
@@ -117,6 +117,7 @@ def pack(
 
     `executor` may be any `concurrent.futures.Executor`: threads (the default), processes, `dask Client.get_executor()`.
     """
+    cache = cache.resolve()  # through a symbolic link, so that the folder behind it is replaced and not the link
     check_place(cache)
     if not rebuild and (cache / MANIFEST).exists():
         return _accept_existing(corpus, cache, settings)
@@ -148,14 +149,16 @@ def load_table(source: str | None) -> TokenTable:
 
 def check_place(cache: Path) -> None:
     """Refuse to put a cache where something else is: publishing replaces the folder."""
-    for folder, sign in ((cache, MANIFEST), (building_folder(cache), JOURNAL)):
-        if not folder.exists():
-            continue
-        if not folder.is_dir():
+    for folder in (cache, building_folder(cache)):
+        if folder.exists() and not folder.is_dir():
             raise CacheError(f"{folder} is a file, expected a folder: choose another place with -o")
-        names = {entry.name for entry in folder.iterdir()}
-        if names and not names & {sign, MANIFEST, f"{sign}.tmp"}:
-            raise CacheError(f"{folder} holds {sorted(names)[0]!r} and is not a cache: choose another place with -o")
+        names = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
+        foreign = [name for name in names if not is_cache_file(name)]
+        if foreign:
+            raise CacheError(
+                f"{folder} holds {foreign[0]!r}, which is not part of a cache and would be lost: choose another place "
+                "with -o, or move it away"
+            )
 
 
 def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings) -> dict[str, Any]:

@@ -28,10 +28,10 @@ def building_folder(cache: Path) -> Path:
 @contextmanager
 def building_lock(cache: Path) -> Iterator[Path]:
     """Hold the only right to write `cache`; yields the folder to build in, with what a killed run left there."""
-    recover(cache)
     building = building_folder(cache)
     descriptor = _lock(building, cache)
     try:
+        _recover(cache)
         yield building
     finally:
         os.close(descriptor)
@@ -68,7 +68,7 @@ def publish(building: Path, cache: Path) -> None:
     sync_folder(cache.parent)
 
 
-def recover(cache: Path) -> None:
+def _recover(cache: Path) -> None:
     """Undo a two-step replacement that was killed between its steps."""
     old = _old_folder(cache)
     if old.exists() and not cache.exists():
@@ -82,7 +82,7 @@ def _old_folder(cache: Path) -> Path:
 
 
 def _replace_in_two_steps(building: Path, cache: Path) -> None:
-    """For file systems that cannot exchange two names (NFS): `recover` mends a kill in between."""
+    """For file systems that cannot exchange two names (NFS): `_recover` mends a kill in between."""
     old = _old_folder(cache)
     os.rename(cache, old)
     os.rename(building, cache)

@@ -20,7 +20,6 @@ from myxtts.cache.format import (
     npy_header,
     row_bytes,
 )
-from myxtts.cache.publish import recover
 from myxtts.cache.writer import hash_file
 from myxtts.errors import CacheDamaged, CacheError
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
@@ -37,7 +36,6 @@ class Cache:
     def __init__(self, folder: Path | str, verify: bool = True):
         """`verify` also hashes the index (0.1 s for a million utterances), which detects a damaged one at once."""
         self.folder = Path(folder)
-        recover(self.folder)
         self.body = load_manifest(self.folder)
         self.id: str = self.body["id"]
         self.mode: str = self.body["mode"]

@@ -33,7 +33,7 @@ from myxtts.cache.format import (
 )
 from myxtts.cache.pack import PackSettings, default_workers, pack
 from myxtts.cache.prepare import Clip, hash_rows, pad_to_rows, prepare_clips
-from myxtts.cache.publish import building_lock, recover
+from myxtts.cache.publish import building_lock
 from myxtts.cache.reader import check_files
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
@@ -65,7 +65,6 @@ class Damage:
 
 def verify(cache: Path, progress: VerifyProgress | None = None, workers: int | None = None) -> list[Damage]:
     """Everything that is wrong with the cache; an empty list if every byte is as it was written."""
-    recover(cache)
     try:
         body = load_manifest(cache)
     except CacheDamaged:

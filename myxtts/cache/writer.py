@@ -23,6 +23,7 @@ from myxtts.cache.format import (
     BLOBS,
     FORMAT,
     INDEX,
+    JOURNAL,
     MANIFEST,
     PAYLOAD,
     REJECTED,
@@ -34,7 +35,7 @@ from myxtts.cache.format import (
     write_whole,
 )
 from myxtts.cache.growing import GrowingArray
-from myxtts.cache.journal import JOURNAL, Journal
+from myxtts.cache.journal import Journal
 from myxtts.cache.prepare import Clip, Stamp, hash_rows, stamp_of
 from myxtts.corpus.utterance import Rejected, Row, Utterance
 from myxtts.features.token_table import TokenTable
@@ -75,8 +76,8 @@ class CacheWriter:
         self.speakers = {name: code for code, name in enumerate(state.speakers)}
         self.languages = {name: code for code, name in enumerate(state.languages)}
         self._digest = CorpusDigest()
-        self._open_files(state)
         self._journal = Journal(folder / JOURNAL, [settings, *entries])
+        self._open_files(state)
         self._named = {"speakers": len(self.speakers), "languages": len(self.languages), "new_tokens": len(self.table)}
         self._base_tokens = len(base_table)
         self._pending: list[tuple[int, ...]] = []
