@@ -108,7 +108,7 @@ def write_sparse(path: Path, rows: int) -> None:
 
 
 def seal_index_only(cache: Path, lengths: dict[str, int], utterances: int) -> None:
-    settings = {"audio": {}, "mel": {}, "tokens": {"kind": "characters"}}
+    settings = {"audio": {}, "mel": {}, "tokens": {}}
     body = {
         "format": FORMAT,
         "mode": "precompute",

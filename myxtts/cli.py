@@ -39,6 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `myxtts config | head` closed the pipe: nothing is wrong
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        return _fail(as_json, 2, "OSError", f"{error.filename or 'the system'}: {error.strerror or error}")
 
 
 def _fail(as_json: bool, code: int, kind: str, message: str) -> int:
@@ -194,7 +196,7 @@ def _add_verify(verbs: Any) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> Result:
-    from myxtts.cache.pack import PackSettings
+    from myxtts.cache.pack import PackSettings, load_table
     from myxtts.cache.verify import repair, verify
 
     config = _load_config(arguments)
@@ -209,7 +211,8 @@ def _verify(arguments: argparse.Namespace) -> Result:
     left = found
     if found and arguments.fix:
         corpus = _open_corpus(arguments.fix, config)
-        left = repair(cache, corpus, PackSettings.from_config(config.data), found)
+        table = load_table(config.data.token_table)
+        left = repair(cache, corpus, PackSettings.from_config(config.data), found, table)
         left = left or verify(cache, None, arguments.workers)
     result = {
         "cache": str(cache),
@@ -289,13 +292,14 @@ def _add_bench(verbs: Any) -> None:
 
 def _bench(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    from myxtts.performance.bench import LOADERS, as_table, bench, plot
+    from myxtts.cache.reader import Cache
+    from myxtts.performance.bench import as_table, bench, plot, usable_loaders
 
     config = _load_config(arguments)
     if arguments.batch_size:
         config.data.batch_size = arguments.batch_size
-    loaders = arguments.loaders.split(",") if arguments.loaders else LOADERS
     cache = _cache_of(arguments.data, config)
+    loaders = arguments.loaders.split(",") if arguments.loaders else usable_loaders(Cache(cache))
     with _bar(len(loaders) + 1, "measuring", "loader") as bar:
 
         def show(what: str) -> None:
@@ -351,7 +355,7 @@ def _config(arguments: argparse.Namespace) -> Result:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
+    value = int(text) if text.lstrip("-").isdecimal() else 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a number from 1 up")
     return value

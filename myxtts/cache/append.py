@@ -33,7 +33,7 @@ class AppendFile:
         self._path = path
         self._file = _open(path, direct)
         if os.fstat(self._file).st_size < length:
-            os.close(self._file)
+            self.close()
             raise OSError(errno.EIO, "is shorter than its journal says", str(path))
         os.truncate(path, length)
         self._offset = length // _BLOCK_BYTES * _BLOCK_BYTES  # in the file, of the start of the buffer

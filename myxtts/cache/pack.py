@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import xxhash
 from myxtts.cache.format import FORMAT, JOURNAL, MANIFEST, MODES, REJECTED, is_cache_file, load_manifest
 from myxtts.cache.journal import read_journal
 from myxtts.cache.prepare import Clip, Stamp, Symbols, make_symbols, prepare_clips
-from myxtts.cache.publish import building_folder, building_lock, empty_folder, publish
+from myxtts.cache.publish import building_folder, building_lock, clear_leftovers, empty_folder, publish
 from myxtts.cache.writer import CacheWriter, CorpusDigest
 from myxtts.config.config import DataConfig
 from myxtts.corpus.read import Corpus
@@ -91,6 +91,34 @@ class PackSettings:
         }
 
 
+def differences(data: DataConfig, packed: dict[str, Any]) -> list[str]:
+    """How the config differs from the settings that a cache was packed with, for instance 'trim_db 60.0, not 45.0'."""
+    text = {"kind": data.text_tokens, "bos": data.text_bos, "eos": data.text_eos, "blank": data.text_blank}
+    if data.text_tokens == "phonemes":
+        text["stress"] = data.text_stress
+    wanted = {"audio": {name: getattr(data, name) for name in AudioSettings.__dataclass_fields__}, "tokens": text}
+    return [
+        f"{group} {name} {packed[group][name]}, not {value}"
+        for group, values in wanted.items()
+        for name, value in values.items()
+        if packed[group].get(name, value) != value
+    ]
+
+
+def packed_as(data: DataConfig, packed: dict[str, Any]) -> DataConfig:
+    """The config with the settings that a cache was packed with: for what only reads it."""
+    audio = {name: packed["audio"][name] for name in AudioSettings.__dataclass_fields__ if name in packed["audio"]}
+    names = {
+        "kind": "text_tokens",
+        "stress": "text_stress",
+        "bos": "text_bos",
+        "eos": "text_eos",
+        "blank": "text_blank",
+    }
+    text = {name: packed["tokens"][key] for key, name in names.items() if key in packed["tokens"]}
+    return replace(data, **audio, **text)
+
+
 def default_cache(corpus: Path) -> Path:
     """`<corpus>/cached_features/NAME.cache`, beside the manifest if the corpus is one."""
     folder = corpus if corpus.is_dir() else corpus.parent
@@ -118,21 +146,23 @@ def pack(
     `executor` may be any `concurrent.futures.Executor`: threads (the default), processes, `dask Client.get_executor()`.
     """
     cache = cache.resolve()  # through a symbolic link, so that the folder behind it is replaced and not the link
-    check_place(cache)
+    table = table or TokenTable.base()
     if not rebuild and (cache / MANIFEST).exists():
-        return _accept_existing(corpus, cache, settings)
+        return _accept_existing(corpus, cache, settings, table)
+    check_place(cache)
     workers = workers or default_workers()
     with building_lock(cache) as building:
         try:
             with nullcontext(executor) if executor else ThreadPoolExecutor(workers, "myxtts-pack") as pool:
-                body = _build(corpus, building, settings, table or TokenTable.base(), pool, workers, progress)
+                body = _build(corpus, building, settings, table, pool, workers, progress)
+            publish(building, cache)
+            (cache / JOURNAL).unlink()  # kept until now: a build that could not be published need not be made again
         except BrokenExecutor:
             raise CacheError(
                 "a packing worker died (killed, or out of memory): run the same command again, it goes on where it was"
             ) from None
         except OSError as error:
             raise _explained(error, building) from error
-        publish(building, cache)
     return body
 
 
@@ -161,13 +191,15 @@ def check_place(cache: Path) -> None:
             )
 
 
-def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings) -> dict[str, Any]:
+def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table: TokenTable) -> dict[str, Any]:
     """The cache that is there, if it fits the settings and the corpus; an error that names the cure if not."""
     body = load_manifest(cache)
     cure = f"run 'myxtts pack --rebuild {corpus.folder} -o {cache}'"
     differences = [name for name in ("audio", "mel", "tokens") if body["settings"][name] != settings.to_dict()[name]]
     if settings.mode == "precompute" and body["mode"] == "audio":
         differences.append("mode")
+    if not TokenTable(body["token_table"]).extends(table):
+        differences.append("token table")
     if differences:
         raise CacheMismatch(f"{cache} was packed with other {' and '.join(differences)} settings: {cure}")
     digest = CorpusDigest()
@@ -175,6 +207,7 @@ def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings) -> dic
         digest.add(row)
     if digest.value() != body["corpus_digest"]:
         raise CacheMismatch(f"{corpus.folder} has changed since {cache} was packed: {cure}")
+    clear_leftovers(cache)
     return body
 
 
@@ -197,9 +230,6 @@ def _build(
         if writer.utterances == 0:
             raise CacheError(_nothing_packed(writer))
         return writer.seal()
-    except KeyboardInterrupt:
-        writer.commit()
-        raise
     finally:
         writer.close()
 

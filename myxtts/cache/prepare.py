@@ -34,7 +34,9 @@ Stamp = tuple[int, ...]
 
 
 def prepare_clips(paths: list[str], settings: AudioSettings, with_mel: bool) -> list[tuple[Clip | RowError, Stamp]]:
-    return [(_prepare_clip(path, settings, with_mel), stamp_of(path)) for path in paths]
+    # The stamp first: of a file that is rewritten while it is decoded, the old stamp says that the corpus has changed.
+    stamps = [stamp_of(path) for path in paths]
+    return [(_prepare_clip(path, settings, with_mel), stamp) for path, stamp in zip(paths, stamps, strict=True)]
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from myxtts.cache.format import sync_folder
+from myxtts.cache.format import JOURNAL, MANIFEST, sync_folder
 from myxtts.errors import CacheError, CacheLocked
 
 _RENAME_EXCHANGE = 2
@@ -38,14 +38,15 @@ def building_lock(cache: Path) -> Iterator[Path]:
 
 
 def _lock(building: Path, cache: Path) -> int:
-    while True:
+    for _ in range(100):  # another packer may publish, and so take the folder away, between any two of our calls
         try:
             building.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(building, os.O_RDONLY | os.O_DIRECTORY)
-        except FileNotFoundError:
-            continue  # another packer published between our two calls
         except OSError as error:
             raise CacheError(f"cannot write to {building}: {error.strerror}; choose another place with -o") from None
+        try:
+            descriptor = os.open(building, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -54,6 +55,16 @@ def _lock(building: Path, cache: Path) -> int:
         if building.exists() and os.path.samestat(os.fstat(descriptor), os.stat(building)):
             return descriptor
         os.close(descriptor)  # the folder we locked was published meanwhile: it is no longer a building site
+    raise CacheLocked(f"other processes keep writing {cache}: wait for them, or choose another -o")
+
+
+def clear_leftovers(cache: Path) -> None:
+    """Remove what a kill right after publishing may have left: the replaced cache, or a journal nobody needs."""
+    building = building_folder(cache)
+    (cache / JOURNAL).unlink(missing_ok=True)
+    if building.exists() and (building / MANIFEST).exists() and not (building / JOURNAL).exists():
+        with building_lock(cache):
+            shutil.rmtree(building)
 
 
 def publish(building: Path, cache: Path) -> None:

@@ -163,10 +163,16 @@ def _name(cache: Path, file: str, utterance: int) -> Damage:
     return Damage(file, "is damaged", utterance, ids[start : int(ends[utterance])].tobytes().decode())
 
 
-def repair(cache: Path, corpus: Corpus, settings: PackSettings, found: list[Damage]) -> list[Damage]:
-    """Rebuild what `verify` found; returns what could not be rebuilt. `settings` serve only if cache.json is lost."""
+def repair(
+    cache: Path, corpus: Corpus, settings: PackSettings, found: list[Damage], table: TokenTable | None = None
+) -> list[Damage]:
+    """Rebuild what `verify` found; returns what could not be rebuilt.
+
+    `settings` and `table` serve only if cache.json is lost; otherwise those that the cache was packed with do.
+    """
+    cache = cache.resolve()
     if any(damage.file not in PAYLOAD or not (cache / damage.file).is_file() for damage in found):
-        return _repack(cache, corpus, settings)
+        return _repack(cache, corpus, settings, table or TokenTable.base())
     body = load_manifest(cache)
     damaged = sorted({damage.utterance for damage in found if damage.utterance is not None})
     with building_lock(cache) as building:
@@ -178,14 +184,15 @@ def repair(cache: Path, corpus: Corpus, settings: PackSettings, found: list[Dama
     return failed
 
 
-def _repack(cache: Path, corpus: Corpus, settings: PackSettings) -> list[Damage]:
+def _repack(cache: Path, corpus: Corpus, settings: PackSettings, table: TokenTable) -> list[Damage]:
     """The index or cache.json is gone, and with it the knowledge of what is where: everything is packed again."""
     try:
-        settings = PackSettings.from_manifest(load_manifest(cache))
+        body = load_manifest(cache)
+        settings, table = PackSettings.from_manifest(body), TokenTable(body["token_table"])
     except CacheDamaged:
         mode = "precompute" if (cache / "mel.npy").exists() else "audio"
         settings = PackSettings(settings.audio, settings.text, mode)
-    pack(corpus, cache, settings, rebuild=True)
+    pack(corpus, cache, settings, table=table, rebuild=True)
     return []
 
 

@@ -42,6 +42,8 @@ from myxtts.features.token_table import TokenTable
 
 # Small corpora finish before the first commit would pay; a kill costs at most this and one fdatasync.
 _COMMIT_SECONDS = 0.5
+# A build of 60 hours would write 430,000 lines at that rate; one per cent of its time is no more to lose.
+_COMMIT_SHARE = 0.01
 
 
 @dataclass
@@ -76,17 +78,23 @@ class CacheWriter:
         self.speakers = {name: code for code, name in enumerate(state.speakers)}
         self.languages = {name: code for code, name in enumerate(state.languages)}
         self._digest = CorpusDigest()
+        self._files: dict[str, GrowingArray] = {}
         self._journal = Journal(folder / JOURNAL, [settings, *entries])
-        self._open_files(state)
+        try:
+            self._open_files(state)
+        except OSError:
+            self._journal.close()
+            for file in self._files.values():
+                file.close()
+            raise
         self._named = {"speakers": len(self.speakers), "languages": len(self.languages), "new_tokens": len(self.table)}
         self._base_tokens = len(base_table)
         self._pending: list[tuple[int, ...]] = []
         self._committer = ThreadPoolExecutor(1, "myxtts-commit")
         self._commit: Future[None] | None = None
-        self._committed_at = time.monotonic()
+        self._started_at = self._committed_at = time.monotonic()
 
     def _open_files(self, state: Progress) -> None:
-        self._files: dict[str, GrowingArray] = {}
         for name in payload_files(self.settings["mode"]):
             dtype, shape, _ = PAYLOAD[name]
             self._files[name] = GrowingArray(self.folder / name, dtype, shape, state.lengths.get(name, 0))
@@ -154,7 +162,8 @@ class CacheWriter:
         """Start a commit in the background if the last one is done and old enough. Raises what that one met."""
         if self._commit is not None and not self._commit.done():
             return
-        if time.monotonic() - self._committed_at < _COMMIT_SECONDS:
+        now = time.monotonic()
+        if now - self._committed_at < max(_COMMIT_SECONDS, _COMMIT_SHARE * (now - self._started_at)):
             return
         self._finish_commit()
         entry = self._snapshot()
@@ -218,7 +227,6 @@ class CacheWriter:
         os.fsync(self._rejected.fileno())
         body = self._manifest()
         write_whole(self.folder / MANIFEST, dump_manifest(body))
-        (self.folder / JOURNAL).unlink()
         return body
 
     def _manifest(self) -> dict[str, Any]:

@@ -105,25 +105,13 @@ class XTTSConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any] | None) -> XTTSConfig:
-        if values is None:
-            return cls()
-        if not isinstance(values, Mapping):
-            raise ConfigError(f"found {type(values).__name__}, expected the sections {', '.join(_SECTIONS)}")
-        for name in values:
-            if name not in _SECTIONS:
-                raise ConfigError(f"'{name}' is not a section{nearest(str(name), _SECTIONS)}")
-        sections = {name: dict(values[name] or {}) if _is_table(values[name]) else values[name] for name in values}
-        _move_batch_size(sections)
+        sections = _sections(values)
         made: dict[str, Any] = {name: _SECTIONS[name].from_dict(section) for name, section in sections.items()}
         return cls(**made)
 
     @classmethod
     def from_yaml(cls, path: str | os.PathLike[str]) -> XTTSConfig:
-        values = read_yaml(path)
-        try:
-            return cls.from_dict(values)
-        except ConfigError as error:
-            raise ConfigError(f"{os.fspath(path)}: {error}") from None
+        return load(path)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         return {name: getattr(self, name).to_dict() for name in _SECTIONS}
@@ -152,11 +140,35 @@ def load(
     if preset is not None:
         _merge(values, _preset(preset))
     if path is not None:
-        XTTSConfig.from_yaml(path)  # so that an error names the file
-        _merge(values, read_yaml(path) or {})
+        _merge(values, _read_file(path))
     for override in overrides:
         _merge(values, _parse_override(override))
     return XTTSConfig.from_dict(values)
+
+
+def _read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The sections of a file, checked here so that an error names the file."""
+    values = read_yaml(path)
+    try:
+        sections = _sections(values)
+        XTTSConfig.from_dict(sections)
+    except ConfigError as error:
+        raise ConfigError(f"{os.fspath(path)}: {error}") from None
+    return sections
+
+
+def _sections(values: Any) -> dict[str, Any]:
+    """A file's content as sections, with batch_size where it belongs."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"found {type(values).__name__}, expected the sections {', '.join(_SECTIONS)}")
+    for name in values:
+        if name not in _SECTIONS:
+            raise ConfigError(f"'{name}' is not a section{nearest(str(name), _SECTIONS)}")
+    sections = {name: dict(values[name] or {}) if _is_table(values[name]) else values[name] for name in values}
+    _move_batch_size(sections)
+    return sections
 
 
 def read_yaml(path: str | os.PathLike[str]) -> Any:
@@ -211,7 +223,8 @@ def _move_batch_size(sections: dict[str, Any]) -> None:
     if not isinstance(training, dict) or "batch_size" not in training:
         return
     old = training.pop("batch_size")
-    new = sections.setdefault("data", {}).setdefault("batch_size", old)
+    data = sections.setdefault("data", {})
+    new = data.setdefault("batch_size", old) if isinstance(data, dict) else old
     if new != old:
         raise ConfigError(
             f"batch_size is {new} under data and {old} under training: keep data.batch_size, remove the other"

@@ -61,22 +61,23 @@ class Manifest:
             yield self._utterance(row, {column: _pick(values, names) for column, names in COLUMNS.items()})
 
     def _table_rows(self) -> Iterator[Row]:
+        """Line by line: a quote that is never closed costs its own row, with a reason, and not those that follow it."""
         delimiter = find_delimiter(first_line(self.metadata), self.metadata.suffix)
-        lines = (line.replace("\0", "\udc80") for line in read_lines(self.metadata))
-        reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
         header: list[str] | None = None
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
+        for row, line in enumerate(read_lines(self.metadata), start=1):
+            if not line.strip():
                 continue
+            cells = split_line(line, delimiter)
             if header is None:
-                header = [cell.strip().lower() for cell in cells]
+                header = [cell.strip().lower() for cell in cells or []]
                 positions = self._positions(header)
-                continue
-            if len(cells) != len(header):
+            elif cells is None:
+                yield Rejected(row, "", "bad_row", "a quoted cell is not closed in its line, or goes on after its end")
+            elif len(cells) != len(header):
                 message = f"expected {len(header)} columns ({', '.join(header)}), found {len(cells)}"
-                yield Rejected(reader.line_num, "", "bad_row", message)
-                continue
-            yield self._utterance(reader.line_num, {name: cells[at].strip() for name, at in positions.items()})
+                yield Rejected(row, "", "bad_row", message)
+            else:
+                yield self._utterance(row, {name: cells[at].strip() for name, at in positions.items()})
 
     def _positions(self, header: list[str]) -> dict[str, int]:
         positions = {}
@@ -108,6 +109,26 @@ class Manifest:
 def find_delimiter(header: str, suffix: str) -> str:
     """The separator that cuts the header into the most columns; a tab where the name says .tsv."""
     return "\t" if suffix == ".tsv" else max(",\t|;", key=header.count)
+
+
+def split_line(line: str, delimiter: str) -> list[str] | None:
+    """The cells of a line; None if its quotes do not add up.
+
+    Between tabs and pipes a quote is a quote, as in the files of Common Voice, unless it goes around a whole cell.
+    """
+    if delimiter in "\t|":
+        return [_unquote(cell) for cell in line.split(delimiter)]
+    try:
+        # csv refuses NUL; the row is refused later, for what it is
+        return next(csv.reader([line.replace("\0", "\udc80")], delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+
+
+def _unquote(cell: str) -> str:
+    inside = cell[1:-1]
+    quoted = len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inside.replace('""', "")
+    return inside.replace('""', '"') if quoted else cell
 
 
 def has_named_columns(path: Path) -> bool:

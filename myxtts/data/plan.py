@@ -8,10 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
+from myxtts.cache.pack import differences
 from myxtts.cache.reader import Cache
-from myxtts.config.config import XTTSConfig
+from myxtts.config.config import DataConfig, XTTSConfig
 from myxtts.data.buckets import BucketTable, plan_buckets
 from myxtts.data.order import Order, References, balance_weights
 from myxtts.errors import CacheMismatch
@@ -39,21 +41,48 @@ class Plan:
         to mel batches, for a vocoder."""
         self.caches = [caches] if isinstance(caches, Cache) else list(caches)
         self.data, self.seed = config.data, config.training.seed
+        _check_caches(self.caches, self.data)
         self.payload = _payload(self.caches, self.data.preprocessing_mode, with_audio)
         chosen = [None] * len(self.caches) if utterances is None else list(utterances)
         each = list(zip(self.caches, chosen, strict=True))
         self.tables = [_plan_table(cache, config, rows, len(each)) for cache, rows in each]
         weights = [_utterance_weights(cache, config, rows) for cache, rows in each]
         self.order = Order(self.seed, self.tables, cache_weights=cache_weights, utterance_weights=weights)
+        self._cache_weights = None if cache_weights is None else [float(weight) for weight in cache_weights]
         speakers = [np.asarray(cache.columns["speaker"]) for cache in self.caches]
         self.references = References(self.seed, speakers, utterances)
         self.steps_per_epoch = self.order.steps_per_epoch
 
     @cached_property
     def columns(self) -> NDArray[np.int64]:
-        """[utterances of all caches, COLUMNS]; those of cache c begin at `bases[c]`."""
+        """[utterances of all caches, COLUMNS]; those of cache c begin at `bases[c]`.
+
+        Speakers and languages are positions in `speakers` and `languages`, which name those of all caches.
+        """
         parts = [np.stack([cache.columns[name] for name in COLUMNS], axis=1).astype(np.int64) for cache in self.caches]
+        for part, cache in zip(parts, self.caches, strict=True):
+            for at, (names, own) in ((4, (self.speakers, cache.speakers)), (5, (self.languages, cache.languages))):
+                place = {name: code for code, name in enumerate(names)}
+                part[:, at] = np.array([place[name] for name in own])[part[:, at]]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @cached_property
+    def speakers(self) -> list[str]:
+        return list(dict.fromkeys(name for cache in self.caches for name in cache.speakers))
+
+    @cached_property
+    def languages(self) -> list[str]:
+        return list(dict.fromkeys(name for cache in self.caches for name in cache.languages))
+
+    @cached_property
+    def id(self) -> str:
+        """A hash of all that decides which utterances a step has: seed, buckets, members and weights."""
+        digest = xxhash.xxh3_128(repr((self.seed, self._cache_weights, self.data.reference_frames)).encode())
+        digest.update(repr((self.data.speaker_temperature, self.data.language_temperature)).encode())
+        for table in self.tables:
+            for array in (table.frames, table.tokens, table.batch, table.starts, table.members):
+                digest.update(np.ascontiguousarray(array).data.cast("B"))
+        return digest.hexdigest()
 
     @property
     def bases(self) -> NDArray[np.int64]:
@@ -72,7 +101,7 @@ class Plan:
 
     def state(self, step: int) -> dict[str, Any]:
         """All that a checkpoint must keep of the feed."""
-        return {"step": step, "cache": self.cache_id}
+        return {"step": step, "cache": self.cache_id, "plan": self.id}
 
     def resume(self, state: dict[str, Any]) -> int:
         """The step to go on from; an error if the data is no longer that of the state."""
@@ -80,6 +109,11 @@ class Plan:
             raise CacheMismatch(
                 f"the run was on cache {state['cache'][:12]}, this is {self.cache_id[:12]}: its batches come in "
                 "another order; go on with --replan, or name the old cache"
+            )
+        if state.get("plan", self.id) != self.id:
+            raise CacheMismatch(
+                "the run had another seed, batch size, buckets, weights or utterances: its batches come in another "
+                "order; set them as they were, or go on with --replan"
             )
         return int(state["step"])
 
@@ -97,6 +131,23 @@ class Plan:
             "useful_frame_share": round(self.useful_frame_share, 4),
             "tables": [table.describe() for table in self.tables],
         }
+
+
+def _check_caches(caches: Sequence[Cache], data: DataConfig) -> None:
+    """Caches that are mixed must be made alike, and all must be what the config says; never used silently if not."""
+    for cache in caches:
+        unlike = differences(data, cache.body["settings"])
+        if unlike:
+            raise CacheMismatch(
+                f"{cache.folder} was packed with other settings than the config's ({'; '.join(unlike)}): set them as "
+                f"they were, or run 'myxtts pack --rebuild CORPUS -o {cache.folder}'"
+            )
+        longer, shorter = sorted((cache.table, caches[0].table), key=len, reverse=True)
+        if not longer.extends(shorter):
+            raise CacheMismatch(
+                f"{cache.folder} and {caches[0].folder} number their tokens differently: pack one with "
+                f"--set data.token_table={caches[0].folder}"
+            )
 
 
 def _plan_table(cache: Cache, config: XTTSConfig, rows: Any, n_caches: int) -> BucketTable:

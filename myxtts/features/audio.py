@@ -42,15 +42,12 @@ class AudioSettings:
 def load_clip(path: str | os.PathLike[str], settings: AudioSettings) -> NDArray[np.int16]:
     """The file as it goes into a cache: int16 [samples] at 22,050 Hz. An unusable file is a `RowError`."""
     audio, rate = read_audio(path, settings.max_seconds)
-    seconds = len(audio) / rate
-    if seconds > settings.max_seconds:
-        raise RowError("too_long", f"the clip has {seconds:.1f} s, data.max_seconds is {settings.max_seconds:g}")
     audio = check_samples(audio)
     if rate != SAMPLE_RATE:
         audio = resample(to_float(audio), rate)
     if settings.trim_silence:
         audio = trim_silence(audio, settings.trim_db)
-    if len(audio) < settings.min_seconds * SAMPLE_RATE:
+    if len(audio) < max(settings.min_seconds * SAMPLE_RATE, 1):
         raise RowError(
             "too_short",
             f"the clip has {len(audio) / SAMPLE_RATE:.2f} s of sound, data.min_seconds is {settings.min_seconds:g}",
@@ -63,16 +60,17 @@ def load_clip(path: str | os.PathLike[str], settings: AudioSettings) -> NDArray[
 
 
 def read_audio(path: str | os.PathLike[str], max_seconds: float | None = None) -> tuple[NDArray[Any], int]:
-    """Decode a file to mono [samples] and its rate; at most a little more than `max_seconds` is read.
+    """Decode a file to mono [samples] and its rate; one longer than `max_seconds` is refused without reading it.
 
     Mono 16-bit files come as int16, which takes a quarter of the time and changes no bit of the result; others float32.
     """
     try:
         with soundfile.SoundFile(path) as file:
-            limit = -1 if max_seconds is None else int(max_seconds * file.samplerate) + file.samplerate
+            rate, seconds = file.samplerate, file.frames / file.samplerate
+            if max_seconds is not None and seconds > max_seconds:
+                raise RowError("too_long", f"the clip has {seconds:.1f} s, data.max_seconds is {max_seconds:g}")
             plain = file.subtype == "PCM_16" and file.channels == 1
-            audio = file.read(limit, dtype="int16" if plain else "float32")
-            rate = file.samplerate
+            audio = file.read(dtype="int16" if plain else "float32")
     except (soundfile.LibsndfileError, OSError) as error:
         if not os.path.exists(path):
             raise RowError("missing_audio", f"there is no file {os.fspath(path)}") from None

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import soundfile
 
+from myxtts.cache.pack import packed_as
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.per_file import KINDS, Listing, per_file_dataset, write_npy_files
@@ -40,12 +41,15 @@ Progress = Callable[[str], None]
 def bench(
     cache_folder: Path,
     config: XTTSConfig,
-    loaders: Sequence[str] = LOADERS,
+    loaders: Sequence[str] | None = None,
     step_ms: Sequence[float] = (5.0, 10.0, 20.0, 50.0),
     cold: bool = False,
     progress: Progress = lambda what: None,
 ) -> dict[str, Any]:
     """One row of numbers per loader, and the emulator's two controls per step time, measured in the same run."""
+    cache = Cache(cache_folder)
+    config = XTTSConfig(packed_as(config.data, cache.body["settings"]), config.model, config.training)
+    loaders = usable_loaders(cache) if loaders is None else loaders
     unknown = [name for name in loaders if name not in LOADERS]
     if unknown:
         raise ConfigError(f"found the loader {unknown[0]!r}, expected some of {', '.join(LOADERS)}")
@@ -69,6 +73,11 @@ def bench(
     return result
 
 
+def usable_loaders(cache: Cache) -> list[str]:
+    """All loaders; for a cache without mel those that need none."""
+    return [name for name in LOADERS if cache.mel is not None or _MODES.get(name) != "precompute"]
+
+
 def _measure(
     name: str, cache_folder: Path, config: XTTSConfig, step_ms: Sequence[float], cold: bool, folder: Path, controls: Any
 ) -> dict[str, Any]:
@@ -88,7 +97,8 @@ def _measure(
         row |= {"jitter": middle.jitter, "p99_over_median": middle.tail, "jitter_at_step_ms": middle.step_ms}
         row["au_of_control"] = {c: found.au / controls[c].resident_au for c, found in row["au"].items()}
         row["au"] = {c: found.au for c, found in row["au"].items()}
-        row["break_even_ms"] = break_even_ms(batches, row["batch_ms"] / 4, max(row["batch_ms"] * 12, 2.0))
+        reached = break_even_ms(batches, row["batch_ms"] / 4, max(row["batch_ms"] * 12, 2.0))
+        row["break_even_ms"] = reached if np.isfinite(reached) else None  # JSON knows no infinity
         return row
 
 
@@ -222,7 +232,7 @@ def as_table(result: dict[str, Any]) -> str:
         lines.append(
             f"{name:<14}{row['utterances_per_s']:>9,.0f}{row['x_real_time']:>9,.0f}{row['cpu_us_per_utterance']:>8.0f}"
             f"{row['useful_frame_share']:>8.3f}{row['jitter']:>8.2f}{row['p99_over_median']:>8.2f}"
-            f"{row['first_batch_s']:>8.2f}{row['anonymous_mb']:>8.0f}{row['break_even_ms']:>14.2f}{au}"
+            f"{row['first_batch_s']:>8.2f}{row['anonymous_mb']:>8.0f}{_or_none(row['break_even_ms']):>14}{au}"
         )
     for title, key in (("resident", "resident_au"), ("throttled", "throttled_au")):
         values = "".join(f"{control[key]:>10.3f}" for control in result["controls"])
@@ -232,6 +242,10 @@ def as_table(result: dict[str, Any]) -> str:
         kept = max(row["still_in_memory"] for row in result["loaders"].values())
         lines.append(f"cold: file pages were dropped before each loader; up to {kept:.0%} of them stayed in memory")
     return "\n".join(lines)
+
+
+def _or_none(value: float | None) -> str:
+    return "not reached" if value is None else f"{value:.2f}"
 
 
 def plot(result: dict[str, Any], path: Path) -> None:

@@ -109,13 +109,21 @@ def run_controls(step_ms: float, steps: int, slowdown: float = 2.0) -> Controls:
 
 
 def break_even_ms(batches: Iterator[Any], low_ms: float, high_ms: float, seconds: float = 0.4) -> float:
-    """The smallest step time at which AU is at least 90 % of the resident control's, by bisection to 15 %."""
+    """The smallest step time at which AU is at least 90 % of the resident control's, by bisection to 15 %.
+
+    Infinity if it is not reached at `high_ms` either.
+    """
+    if not _keeps_up(batches, high_ms, seconds):
+        return float("inf")
     while high_ms / low_ms > 1.15:
         middle = float(np.sqrt(low_ms * high_ms))
-        steps = int(np.clip(seconds * 1e3 / middle, 8, 400))
-        reached = emulate(batches, middle, steps).au
-        if reached >= 0.9 * emulate(resident(None), middle, steps).au:
+        if _keeps_up(batches, middle, seconds):
             high_ms = middle
         else:
             low_ms = middle
     return high_ms
+
+
+def _keeps_up(batches: Iterator[Any], step_ms: float, seconds: float) -> bool:
+    steps = int(np.clip(seconds * 1e3 / step_ms, 8, 400))
+    return emulate(batches, step_ms, steps).au >= 0.9 * emulate(resident(None), step_ms, steps).au

@@ -258,7 +258,9 @@ def test_a_full_disk_is_a_clear_error_and_the_next_run_goes_on(tmp_path):
         subprocess.run(["umount", small], check=True)
 
 
-@pytest.mark.parametrize("left", [["audio.npy"], ["journal.tmp"], ["audio.npy", "index.n_frames.npy", "cache.json"], []])
+@pytest.mark.parametrize(
+    "left", [["audio.npy"], ["journal.tmp"], ["audio.npy", "index.n_frames.npy", "cache.json"], []]
+)
 def test_whatever_a_kill_left_behind_can_be_packed_over(corpus_folder, packed, tmp_path, left):
     """Killed before the first journal line, while emptying the folder, or after the swap with an old cache."""
     cache = tmp_path / "x.cache"

@@ -53,6 +53,22 @@ def test_tables(folder, name, delimiter, ending, bom):
     assert row.audio == folder / "wavs/a.wav"
 
 
+@pytest.mark.parametrize(("name", "delimiter"), [("m.csv", ","), ("m.tsv", "\t"), ("m.csv", "|")])
+def test_a_quote_never_swallows_the_rows_below(folder, name, delimiter):
+    texts = ['"Hello, he said', "plain", 'and "so" on']
+    pairs = zip("abc", texts, strict=True)
+    lines = [f"audio{delimiter}text"] + [f"wavs/{name}.wav{delimiter}{text}" for name, text in pairs]
+    (folder / name).write_text("\n".join(lines))
+    found = rows(folder / name)
+    assert len(found) == 3
+    assert found[1].text == "plain"
+    if delimiter == ",":
+        assert isinstance(found[0], Rejected)
+        assert "not closed" in found[0].message
+    else:
+        assert [row.text for row in found] == texts
+
+
 def test_json_lines_and_other_names(folder):
     lines = [
         {"audio_filepath": "wavs/a.wav", "text": "سلام", "locale": "fa"},

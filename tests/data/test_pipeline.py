@@ -22,6 +22,7 @@ from myxtts.errors import CacheMismatch
 from myxtts.features.audio import AudioSettings
 from myxtts.features.mel import LOG_FLOOR, log_mel
 from myxtts.features.text import TextFrontend
+from myxtts.features.token_table import TokenTable
 
 
 def take(feed, count, start=0, **options):
@@ -128,8 +129,12 @@ def test_another_seed_is_another_order_and_the_state_is_two_values(cache):
     config = feed_config()
     feed = Feed(cache, config)
     state = feed.state(17)
-    assert state == {"step": 17, "cache": cache.id}
+    assert state == {"step": 17, "cache": cache.id, "plan": feed.id}
     assert feed.resume(state) == 17
+    assert Feed(cache, feed_config(num_workers=7, prefetch_buffer_size=1)).resume(state) == 17
+    for other in ({"batch_size": 4}, {"num_buckets": 1}, {"speaker_temperature": 5.0}):
+        with pytest.raises(CacheMismatch, match="another order"):
+            Feed(cache, feed_config(**other)).resume(state)
     with pytest.raises(CacheMismatch, match="--replan"):
         feed.resume({"step": 17, "cache": "f00"})
     config.training = TrainingConfig(seed=1)
@@ -151,6 +156,35 @@ def test_two_caches_are_mixed_by_weight(cache, tmp_path, corpus_folder):
         np.testing.assert_array_equal(
             batch["mel"][row, : batch["frame_lengths"][row]], source.frames(int(batch["utterances"][row]))
         )
+
+
+def test_caches_that_do_not_fit_are_never_fed_silently(cache, tmp_path, corpus_folder):
+    with pytest.raises(CacheMismatch, match="audio trim_db 45.0, not 60.0"):
+        Feed(cache, feed_config(trim_db=60.0))
+    with pytest.raises(CacheMismatch, match="tokens kind characters, not phonemes"):
+        Feed(cache, feed_config(text_tokens="phonemes"))
+    symbols = list(TokenTable.base().symbols)
+    other = TokenTable([*symbols[:5], *reversed(symbols[5:])])
+    plain = PackSettings(AudioSettings(), TextFrontend(kind="characters"))
+    pack(open_corpus(corpus_folder), tmp_path / "other.cache", plain, table=other)
+    with pytest.raises(CacheMismatch, match="number their tokens differently"):
+        Feed([cache, Cache(tmp_path / "other.cache")], feed_config())
+
+
+def test_speakers_of_mixed_caches_are_told_apart(cache, tmp_path, corpus_folder):
+    plain = PackSettings(AudioSettings(), TextFrontend(kind="characters"))
+    lines = (corpus_folder / "metadata.csv").read_text().replace("|speaker0|", "|another|")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "wavs").symlink_to(corpus_folder / "wavs")
+    (tmp_path / "b" / "metadata.csv").write_text(lines)
+    pack(open_corpus(tmp_path / "b"), tmp_path / "b.cache", plain)
+    other = Cache(tmp_path / "b.cache")
+    feed = Feed([cache, other], feed_config())
+    assert feed.speakers == ["speaker0", "speaker1", "another"]
+    for batch in take(feed, feed.steps_per_epoch):
+        source = (cache, other)[int(batch["cache"])]
+        for utterance, speaker in zip(batch["utterances"], batch["speaker"], strict=True):
+            assert feed.speakers[speaker] == source.speakers[source.columns["speaker"][utterance]]
 
 
 def test_balancing_lifts_a_rare_speaker(cache):

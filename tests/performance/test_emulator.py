@@ -59,6 +59,10 @@ def test_break_even_is_where_the_loader_keeps_up(clock):
     assert 45.0 <= found <= 45.0 * 1.16
 
 
+def test_a_loader_that_never_keeps_up_has_no_break_even(clock):
+    assert emulator.break_even_ms(loader(clock, lambda n: 30.0), 1.0, 4.0) == float("inf")
+
+
 def test_controls_on_the_real_clock_are_finite_and_ordered():
     controls = emulator.run_controls(2.0, 30)
     assert 0 < controls.throttled_au < controls.resident_au <= 1.0
