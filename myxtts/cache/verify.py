@@ -78,21 +78,23 @@ def verify(cache: Path, progress: VerifyProgress | None = None, workers: int | N
 def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress | None, workers: int) -> list[Damage]:
     """Threads read ahead, this one compares hashes: two threads that did both spent half their time on the GIL."""
     names = [name for name in payload_files(body["mode"]) if (cache / name).is_file()]
-    runs = [run for name in names for run in _runs(cache, name, body["utterances"])]
-    total, done, found = sum(run.stop - run.start for run in runs), 0, []
-    buffers = [bytearray(max((run.stop - run.start for run in runs), default=0)) for _ in range(workers + 2)]
+    runs = (run for name in names for run in _runs(cache, name, body["utterances"]))
+    total, done = sum((cache / name).stat().st_size for name in names), 0
+    found: list[Damage] = []
+    buffers = itertools.cycle([bytearray(_longest_run(cache, names)) for _ in range(workers + 2)])
     with ThreadPoolExecutor(workers, "myxtts-verify") as pool:
-        reading: deque[Future[memoryview]] = deque()
-        ahead = iter(enumerate(runs))
-        for run in runs:
-            for n, later in itertools.islice(ahead, len(buffers) - len(reading)):
-                reading.append(pool.submit(_read_run, later, buffers[n % len(buffers)]))
-            found += [_name(cache, run.path.name, utterance) for utterance in _damaged(run, reading[0].result())]
-            reading.popleft()
+        reading: deque[tuple[Run, Future[memoryview]]] = deque()
+        while True:
+            for run in itertools.islice(runs, workers + 2 - len(reading)):
+                reading.append((run, pool.submit(_read_run, run, next(buffers))))
+            if not reading:
+                return found
+            run, future = reading[0]
+            found += [_name(cache, run.path.name, utterance) for utterance in _damaged(run, future.result())]
+            reading.popleft()  # only now: its buffer is the next to be read into
             done += run.stop - run.start
             if progress:
                 progress(done, total)
-    return found
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,12 @@ def _runs(cache: Path, name: str, utterances: int) -> Iterator[Run]:
             cache / name, first, HEADER_BYTES + begin, HEADER_BYTES + begin + own[-1], own, hashes[first:stop].tolist()
         )
         first = stop
+
+
+def _longest_run(cache: Path, names: list[str]) -> int:
+    """Bytes that any run fits into: a run ends with the utterance that takes it over _RUN_BYTES."""
+    longest = (int(_extent(cache, name)[1].max()) * row_bytes(*PAYLOAD[name][:2]) for name in names)
+    return _RUN_BYTES + max(longest, default=0)
 
 
 def _read_run(run: Run, buffer: bytearray) -> memoryview:

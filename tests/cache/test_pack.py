@@ -278,3 +278,54 @@ def test_a_cache_behind_a_symbolic_link_is_replaced_in_its_place(corpus_folder, 
         pack(open_corpus(corpus_folder), tmp_path / "link.cache", CHARACTERS, rebuild=True)
     assert (tmp_path / "link.cache").is_symlink()
     assert files_of(tmp_path / "disk" / "real.cache") == files_of(packed)
+
+
+def test_an_interrupt_in_the_middle_of_an_utterance_leaves_nothing_half_done(
+    corpus_folder, packed, tmp_path, monkeypatch
+):
+    """Ctrl-C may come between any two lines; here it comes after the audio of the 21st utterance was appended."""
+    from myxtts.cache.growing import GrowingArray
+
+    appended, append = [], GrowingArray.append_padded
+
+    def interrupted(self, values):
+        append(self, values)
+        appended.append(1)
+        if len(appended) == 21:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(GrowingArray, "append_padded", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pack(open_corpus(corpus_folder), tmp_path / "x.cache", CHARACTERS)
+    monkeypatch.undo()
+    pack(open_corpus(corpus_folder), tmp_path / "x.cache", CHARACTERS)
+    assert files_of(tmp_path / "x.cache") == files_of(packed)
+
+
+def test_a_build_that_cannot_be_published_is_kept(corpus_folder, packed, tmp_path, monkeypatch):
+    import myxtts.cache.pack as module
+
+    def refused(building, cache):
+        raise OSError(16, "Device or resource busy", str(cache))
+
+    monkeypatch.setattr(module, "publish", refused)
+    with pytest.raises(CacheError, match="resource busy"):
+        pack(open_corpus(corpus_folder), tmp_path / "x.cache", CHARACTERS)
+    monkeypatch.undo()
+    assert (building_folder(tmp_path / "x.cache") / "journal").exists()
+    pack(open_corpus(corpus_folder), tmp_path / "x.cache", CHARACTERS)
+    assert files_of(tmp_path / "x.cache") == files_of(packed)
+
+
+def test_another_token_table_is_never_used_silently(corpus_folder, packed):
+    from myxtts.features.token_table import TokenTable
+
+    symbols = list(TokenTable.base().symbols)
+    other = TokenTable([*symbols[:5], *reversed(symbols[5:])])
+    with pytest.raises(CacheMismatch, match="other token table settings"):
+        pack(open_corpus(corpus_folder), packed, CHARACTERS, table=other)
+
+
+def test_a_place_where_nothing_can_be_made_is_an_error(corpus_folder):
+    with pytest.raises(CacheError, match="cannot write to /proc"):
+        pack(open_corpus(corpus_folder), Path("/proc/x.cache"), CHARACTERS)

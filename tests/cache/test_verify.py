@@ -154,3 +154,15 @@ def test_spread_of_the_summary(sound):
     assert summary["utterances"] == 5
     assert summary["utterance_seconds"]["max"] <= 0.65
     assert np.isclose(summary["audio_seconds"], sum(len(Cache(sound).samples(n)) for n in range(5)) / 22050, atol=1e-3)
+
+
+def test_a_repair_keeps_the_token_table(folder, tmp_path):
+    from myxtts.features.token_table import TokenTable
+
+    symbols = list(TokenTable.base().symbols)
+    own = TokenTable([*symbols[:5], *reversed(symbols[5:])])
+    pack(open_corpus(folder), tmp_path / "own.cache", CHARACTERS, table=own)
+    before = files_of(tmp_path / "own.cache")
+    flip(tmp_path / "own.cache" / "index.n_tokens.npy", 140)
+    repair(tmp_path / "own.cache", open_corpus(folder), CHARACTERS, verify(tmp_path / "own.cache"))
+    assert files_of(tmp_path / "own.cache") == before

@@ -88,7 +88,8 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import DataConfig, XTTSConfig
 from myxtts.data.plan import Plan
 from myxtts.data.torch_iterable import NumpyBatches
-assert len(list(NumpyBatches(Plan(Cache(sys.argv[1]), XTTSConfig(data=DataConfig(text_tokens='characters'))), 0, 5))) == 5
+config = XTTSConfig(data=DataConfig(text_tokens="characters"))
+assert len(list(NumpyBatches(Plan(Cache(sys.argv[1]), config), 0, 5))) == 5
 assert "tensorflow" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script, cache.folder], check=True, timeout=60)
