@@ -7,7 +7,7 @@ DEMO := demo
 .PHONY: help setup demo test check format bench lock clean
 
 help:
-	@echo "make demo    make a corpus, pack it, verify it (about 3 minutes after installation)"
+	@echo "make demo    make a corpus, pack it, verify it (about 1 minute after installation)"
 	@echo "make test    run the tests"
 	@echo "make check   lint, types, layers"
 	@echo "make bench   run the benchmarks on a quiet machine"

@@ -67,7 +67,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="myxtts", description=__import__("myxtts").__doc__)
+    parser = _Parser(prog="myxtts", allow_abbrev=False, description=__import__("myxtts").__doc__)
     parser.add_argument("--version", action="version", version=f"myxtts {__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     for add in (_add_demo_corpus, _add_pack, _add_verify, _add_info, _add_bench, _add_config):
@@ -81,6 +81,7 @@ def _add_verb(verbs: Any, name: str, verb: Callable[..., Result], help: str, exa
         help=help,
         description=help,
         epilog=f"examples:\n{examples}",
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -174,6 +175,18 @@ def _open_corpus(path: Path, config: Any) -> Any:
     return open_corpus(path, config.data.layout, config.data.speaker, config.data.language)
 
 
+def _open_corpus_as_packed(path: Path, cache: Path, config: Any) -> Any:
+    """With the language, speaker and layout it was packed with; with those of the config if cache.json is lost."""
+    from myxtts.cache.format import load_manifest
+    from myxtts.corpus.read import open_corpus
+    from myxtts.errors import CacheError
+
+    try:
+        return open_corpus(path, **load_manifest(cache)["corpus"])
+    except CacheError:
+        return _open_corpus(path, config)
+
+
 def _find_cache(path: Path) -> Path:
     """The cache meant by a path: itself, or the default cache of the corpus that it is."""
     from myxtts.cache.pack import default_cache
@@ -210,7 +223,7 @@ def _verify(arguments: argparse.Namespace) -> Result:
         found = verify(cache, show, arguments.workers)
     left = found
     if found and arguments.fix:
-        corpus = _open_corpus(arguments.fix, config)
+        corpus = _open_corpus_as_packed(arguments.fix, cache, config)
         table = load_table(config.data.token_table)
         left = repair(cache, corpus, PackSettings.from_config(config.data), found, table)
         left = left or verify(cache, None, arguments.workers)
@@ -329,7 +342,7 @@ def _step_times(text: str) -> list[float]:
         values = [float(part) for part in text.split(",")]
     except ValueError:
         values = [0.0]
-    if min(values) <= 0:
+    if not all(0 < value < 1e7 for value in values):  # NaN fails too
         raise _UsageError(f"--step-ms {text}: expected milliseconds separated by commas, for example 5,10,20")
     return values
 

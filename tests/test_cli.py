@@ -80,6 +80,7 @@ def test_settings_that_do_not_fit_name_the_command(folder, tmp_path):
     run("pack", folder, "-o", cache)
     error = run("pack", folder, "-o", cache, "--set", "data.trim_silence=false", code=2).stderr
     assert f"myxtts pack --rebuild {folder} -o {cache}" in error
+    assert "audio trim_silence True, not False" in error
     run("pack", "--rebuild", folder, "-o", cache, "--set", "data.trim_silence=false")
 
 
@@ -110,3 +111,30 @@ def test_importing_the_cli_imports_no_room():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['myxtts.errors', 'myxtts.cli'] False"
+
+
+@pytest.mark.parametrize("name", ["rejected.jsonl", "index.language.npy", "tokens.npy"])
+def test_a_repair_reads_the_corpus_as_it_was_packed(folder, tmp_path, name):
+    """The language and the speaker came from --set; nobody has to remember that for the repair."""
+    corpus = Path(shutil.copytree(folder, tmp_path / "plain"))
+    lines = (corpus / "metadata.csv").read_text().splitlines()
+    rows = [line.rsplit("|", 2)[0] for line in lines] + ["nothing|No audio."]
+    (corpus / "metadata.csv").write_text("\n".join(rows))
+    cache = tmp_path / "de.cache"
+    run("pack", corpus, "-o", cache, "--set", "data.language=de", "--set", "data.speaker=anna")
+    before = {path.name: path.read_bytes() for path in cache.iterdir()}
+    data = bytearray(before[name])
+    data[-1] ^= 1
+    (cache / name).write_bytes(data)
+    assert run_json("verify", cache, "--fix", corpus)["sound"] is True
+    assert {path.name: path.read_bytes() for path in cache.iterdir()} == before
+
+
+def test_a_lost_manifest_is_rebuilt(folder, tmp_path):
+    cache = tmp_path / "x.cache"
+    run("pack", folder, "-o", cache)
+    before = (cache / "cache.json").read_bytes()
+    (cache / "cache.json").unlink()
+    assert "cache.json is missing" in run("verify", cache, code=1).stdout
+    assert "cache.json is lost" in run("verify", cache, "--fix", folder).stderr
+    assert (cache / "cache.json").read_bytes() == before

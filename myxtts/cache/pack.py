@@ -195,13 +195,16 @@ def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table:
     """The cache that is there, if it fits the settings and the corpus; an error that names the cure if not."""
     body = load_manifest(cache)
     cure = f"run 'myxtts pack --rebuild {corpus.folder} -o {cache}'"
-    differences = [name for name in ("audio", "mel", "tokens") if body["settings"][name] != settings.to_dict()[name]]
+    unlike = _unlike(body["settings"], settings.to_dict())
     if settings.mode == "precompute" and body["mode"] == "audio":
-        differences.append("mode")
+        unlike.append("mode audio, not precompute")
     if not TokenTable(body["token_table"]).extends(table):
-        differences.append("token table")
-    if differences:
-        raise CacheMismatch(f"{cache} was packed with other {' and '.join(differences)} settings: {cure}")
+        unlike.append("another token table")
+    if unlike:
+        raise CacheMismatch(
+            f"{cache} was packed with other settings ({'; '.join(unlike)}): give the same ones, or {cure} with those "
+            "you want"
+        )
     digest = CorpusDigest()
     for row in corpus.rows():
         digest.add(row)
@@ -209,6 +212,15 @@ def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table:
         raise CacheMismatch(f"{corpus.folder} has changed since {cache} was packed: {cure}")
     clear_leftovers(cache)
     return body
+
+
+def _unlike(packed: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+    return [
+        f"{group} {name} {packed[group].get(name)}, not {value}"
+        for group in ("audio", "mel", "tokens")
+        for name, value in wanted[group].items()
+        if packed[group].get(name) != value
+    ]
 
 
 def _build(
@@ -238,8 +250,8 @@ def _start(
     corpus: Corpus, building: Path, settings: PackSettings, table: TokenTable
 ) -> tuple[CacheWriter, Iterator[Row]]:
     """A writer that goes on where a killed run stopped, and the rows it has not read; else one that starts afresh."""
-    plan = {**settings.to_dict(), "base_table": len(table), "base_symbols": xxhash.xxh3_64_hexdigest(
-        "\0".join(table.symbols).encode())}  # fmt: skip
+    symbols = xxhash.xxh3_64_hexdigest("\0".join(table.symbols).encode())
+    plan = {**settings.to_dict(), "corpus": corpus.defaults, "base_table": len(table), "base_symbols": symbols}
     header, *entries = read_journal(building / JOURNAL) or [{}]
     if entries and header == plan:
         writer = _resume(building, plan, table, entries)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import logging
 import os
 import shutil
 from collections import defaultdict, deque
@@ -24,6 +25,7 @@ from myxtts.cache.format import (
     MANIFEST,
     PAYLOAD,
     column_file,
+    is_cache_file,
     load_manifest,
     npy_header,
     padding_row,
@@ -37,9 +39,11 @@ from myxtts.cache.publish import building_lock
 from myxtts.cache.reader import check_files
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
-from myxtts.errors import CacheDamaged, RowError
+from myxtts.errors import CacheDamaged, CacheError, RowError
 from myxtts.features.text import normalise
 from myxtts.features.token_table import TokenTable
+
+log = logging.getLogger(__name__)
 
 _RUN_BYTES = 2 << 20
 _FICLONE = 0x40049409
@@ -65,6 +69,12 @@ class Damage:
 
 def verify(cache: Path, progress: VerifyProgress | None = None, workers: int | None = None) -> list[Damage]:
     """Everything that is wrong with the cache; an empty list if every byte is as it was written."""
+    if (
+        not (cache / MANIFEST).is_file()
+        and cache.is_dir()
+        and any(is_cache_file(path.name) for path in cache.iterdir())
+    ):
+        return [Damage(MANIFEST, "is missing")]
     try:
         body = load_manifest(cache)
     except CacheDamaged:
@@ -197,7 +207,10 @@ def _repack(cache: Path, corpus: Corpus, settings: PackSettings, table: TokenTab
     try:
         body = load_manifest(cache)
         settings, table = PackSettings.from_manifest(body), TokenTable(body["token_table"])
-    except CacheDamaged:
+    except CacheError:
+        log.warning(
+            "cache.json is lost and with it the settings: packing again with those of the config (language, ...)"
+        )
         mode = "precompute" if (cache / "mel.npy").exists() else "audio"
         settings = PackSettings(settings.audio, settings.text, mode)
     pack(corpus, cache, settings, table=table, rebuild=True)
@@ -222,7 +235,7 @@ def _rebuild(
             made = _remake(sources.get(name or ""), damage.file, body, settings)
             hashed = np.load(cache / column_file(f"xxh3_{damage.file.removesuffix('.npy')}"), mmap_mode="r")
             if isinstance(made, str) or hash_rows(made) != int(hashed[utterance]):
-                why = made if isinstance(made, str) else "its source has changed: run 'myxtts pack --rebuild'"
+                why = made if isinstance(made, str) else "its source has changed: pack the corpus again with --rebuild"
                 failed.append(Damage(damage.file, f"could not be rebuilt: {why}", utterance, name))
                 continue
             first, _ = _extent(cache, damage.file)

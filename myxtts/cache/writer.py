@@ -241,6 +241,7 @@ class CacheWriter:
             "checksums": {**index, REJECTED: hash_file(self.folder / REJECTED)},
             "id": fingerprint(identity),
             "settings": settings,
+            "corpus": self.settings["corpus"],
             "lengths": {name: file.rows for name, file in self._files.items()},
             "utterances": self.utterances,
             "rejected": dict(sorted(self.reasons.items())),

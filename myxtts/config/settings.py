@@ -97,6 +97,7 @@ def _checked(name: str, key: _Key, value: Any) -> Any:
     outside = isinstance(value, int | float) and not isinstance(value, bool) and not _within(value, key.low, key.high)
     if outside or (key.choices and isinstance(value, str) and value not in key.choices):
         hint = nearest(value, key.choices) if key.choices and isinstance(value, str) else ""
+        hint = hint if "did you mean" in hint else ""  # what is expected already lists the choices
         raise ConfigError(f"{name} is {_show(value)}, expected {key.expects()}{hint}")
     return value
 

@@ -58,7 +58,12 @@ class Manifest:
             if not isinstance(values, dict):
                 yield Rejected(row, "", "bad_row", f"expected a JSON object, found {type(values).__name__}")
                 continue
-            yield self._utterance(row, {column: _pick(values, names) for column, names in COLUMNS.items()})
+            cells = {column: _pick(values, names) for column, names in COLUMNS.items()}
+            wrong = [column for column in ("audio", "text") if not isinstance(cells[column], str)]
+            if wrong:
+                yield Rejected(row, "", "bad_row", f"{wrong[0]} is {cells[wrong[0]]!r}, expected a text")
+                continue
+            yield self._utterance(row, {column: str(cell).strip() for column, cell in cells.items()})
 
     def _table_rows(self) -> Iterator[Row]:
         """Line by line: a quote that is never closed costs its own row, with a reason, and not those that follow it."""
@@ -140,6 +145,5 @@ def has_named_columns(path: Path) -> bool:
     return all(cells.intersection(COLUMNS[column]) for column in ("audio", "text"))
 
 
-def _pick(values: dict[str, Any], names: tuple[str, ...]) -> str:
-    found = next((values[name] for name in names if values.get(name) is not None), "")
-    return str(found).strip()
+def _pick(values: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((values[name] for name in names if values.get(name) is not None), "")

@@ -25,6 +25,8 @@ class Layout(Protocol):
 
     name: str
     folder: Path
+    speaker: str
+    language: str
 
     def count(self) -> int: ...
 
@@ -37,6 +39,8 @@ class Corpus:
     def __init__(self, layout: Layout):
         self.layout = layout
         self.folder = layout.folder
+        # What rows that name none are given: without it a corpus cannot be read again as it was.
+        self.defaults = {"layout": layout.name, "speaker": layout.speaker, "language": layout.language}
 
     def count(self) -> int:
         """How many rows to expect: for progress bars."""

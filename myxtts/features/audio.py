@@ -6,6 +6,7 @@ Everything here that takes time (libsndfile, soxr, numpy) releases the GIL, so t
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ _FULL_SCALE = 32767.0 / 32768.0
 SILENT_PEAK = 1e-4
 TRIM_MARGIN_HOPS = 4
 _ENERGY_HOPS = 64
+_SHORT_DATA = re.compile(r"data : (\d+) \(should be (\d+)\)")  # in libsndfile's log of a file
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ def read_audio(path: str | os.PathLike[str], max_seconds: float | None = None) -
             rate, seconds = file.samplerate, file.frames / file.samplerate
             if max_seconds is not None and seconds > max_seconds:
                 raise RowError("too_long", f"the clip has {seconds:.1f} s, data.max_seconds is {max_seconds:g}")
+            _refuse_truncated(file)
             plain = file.subtype == "PCM_16" and file.channels == 1
             audio = file.read(dtype="int16" if plain else "float32")
     except (soundfile.LibsndfileError, OSError) as error:
@@ -77,6 +80,16 @@ def read_audio(path: str | os.PathLike[str], max_seconds: float | None = None) -
         detail = getattr(error, "error_string", str(error))
         raise RowError("undecodable", f"{os.fspath(path)} cannot be decoded: {detail}") from None
     return (audio.mean(axis=1) if audio.ndim == 2 else audio), rate
+
+
+def _refuse_truncated(file: Any) -> None:
+    """A wav whose header promises more than the file holds: libsndfile would give what there is, under the whole text.
+
+    A size of 2^31 and more stands for 'unknown' in files that were written to a pipe.
+    """
+    found = _SHORT_DATA.search(file.extra_info) if file.format.startswith("WAV") else None
+    if found and int(found[2]) < int(found[1]) < 2**31 - 4096:
+        raise RowError("truncated", f"the header promises {found[1]} bytes of sound, the file holds {found[2]}")
 
 
 def check_samples(audio: NDArray[Any]) -> NDArray[Any]:

@@ -108,8 +108,10 @@ def test_bad_rows_of_a_manifest(folder):
     ]
     (folder / "m.csv").write_bytes(b"\n".join(lines))
     assert reasons(folder / "m.csv") == ["", "bad_row", "bad_row", "bad_encoding", "bad_encoding", "missing_audio"]
-    (folder / "m.jsonl").write_text('{"audio": "wavs/a.wav", "text": "ok"}\n{broken\n[1]\n{"text": "no audio"}\n')
-    assert reasons(folder / "m.jsonl") == ["", "bad_row", "bad_row", "bad_row"]
+    lines = ['{"audio": "wavs/a.wav", "text": "ok"}', "{broken", "[1]", '{"text": "no audio"}']
+    lines += ['{"audio": ["a"], "text": "b"}', '{"audio": "wavs/a.wav", "text": 5}']
+    (folder / "m.jsonl").write_text("\n".join(lines))
+    assert reasons(folder / "m.jsonl") == ["", "bad_row", "bad_row", "bad_row", "bad_row", "bad_row"]
 
 
 @pytest.mark.parametrize(

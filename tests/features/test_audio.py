@@ -77,6 +77,19 @@ def test_loudness_of_the_reference_tone():
     assert loudness_lufs(tone(4.0, hz=997.0, gain=1.0)) == pytest.approx(-3.01, abs=0.05)
 
 
+def test_a_cut_wav_is_refused_and_a_streamed_one_is_not(tmp_path):
+    soundfile.write(tmp_path / "a.wav", tone(2.0), 22050)
+    whole = (tmp_path / "a.wav").read_bytes()
+    (tmp_path / "cut.wav").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(RowError) as error:
+        load_clip(tmp_path / "cut.wav", PLAIN)
+    assert error.value.reason == "truncated"
+    streamed = bytearray(whole)
+    streamed[4:8] = streamed[40:44] = b"\xff\xff\xff\xff"
+    (tmp_path / "streamed.wav").write_bytes(streamed)
+    assert len(load_clip(tmp_path / "streamed.wav", PLAIN)) == 44100
+
+
 def bad(path, kind):
     if kind == "missing_audio":
         return
