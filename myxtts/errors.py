@@ -6,10 +6,14 @@ MyXTTSError
 ├── RowError             one row of a corpus cannot be used; it carries a `reason` for rejected.jsonl
 ├── TextError            a text, language or token table cannot be used
 ├── MissingExtra         an optional package is needed: the message names the pip command
-└── CacheError           a cache cannot be used
-    ├── CacheLocked      another process is writing it
-    ├── CacheMismatch    it was made with other settings or from another state of the corpus
-    └── CacheDamaged     its bytes are not those that were written
+├── SpeechError          a request to speak cannot be met: its text, language, reference or settings
+├── TrainingError        a run cannot go on
+├── CacheError           a cache cannot be used
+│   ├── CacheLocked      another process is writing it
+│   ├── CacheMismatch    it was made with other settings or from another state of the corpus
+│   └── CacheDamaged     its bytes are not those that were written
+└── CheckpointError      a checkpoint or model cannot be used
+    └── CheckpointDamaged   its bytes are not those that were written
 """
 
 from __future__ import annotations
@@ -48,6 +52,14 @@ class MissingExtra(MyXTTSError):
         super().__init__(f"{purpose} needs the package '{package}': run pip install 'myxtts[{extra}]'")
 
 
+class SpeechError(MyXTTSError):
+    pass
+
+
+class TrainingError(MyXTTSError):
+    pass
+
+
 class CacheError(MyXTTSError):
     pass
 
@@ -61,4 +73,12 @@ class CacheMismatch(CacheError):
 
 
 class CacheDamaged(CacheError):
+    pass
+
+
+class CheckpointError(MyXTTSError):
+    pass
+
+
+class CheckpointDamaged(CheckpointError):
     pass
