@@ -125,7 +125,7 @@ def measure(folder: Path, utterances: int, repeats: int) -> dict[str, float]:
             "(warm the page cache)": lambda: plain_read(precompute),
             "limit: plain read": lambda: plain_read(precompute),
             "limit: plain read, all cores": lambda: plain_read(precompute, THREADS),
-            "verify": lambda: verify(precompute, workers=THREADS),
+            "verify": lambda: verify(precompute),
             "librosa, the usual way": lambda: by_librosa(usual),
         },
         repeats,

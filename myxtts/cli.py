@@ -204,7 +204,6 @@ def _add_verify(verbs: Any) -> None:
         "  myxtts verify voice.cache\n  myxtts verify voice.cache --fix ~/corpus")  # fmt: skip
     parser.add_argument("cache", metavar="CACHE", type=Path)
     parser.add_argument("--fix", metavar="CORPUS", type=Path, help="rebuild what is damaged from this corpus")
-    parser.add_argument("--workers", metavar="N", type=_positive, help="threads (default: one per core)")
     _add_config_flags(parser)
 
 
@@ -220,13 +219,13 @@ def _verify(arguments: argparse.Namespace) -> Result:
             bar.total = total
             bar.update(done - bar.n)
 
-        found = verify(cache, show, arguments.workers)
+        found = verify(cache, show)
     left = found
     if found and arguments.fix:
         corpus = _open_corpus_as_packed(arguments.fix, cache, config)
         table = load_table(config.data.token_table)
         left = repair(cache, corpus, PackSettings.from_config(config.data), found, table)
-        left = left or verify(cache, None, arguments.workers)
+        left = left or verify(cache)
     result = {
         "cache": str(cache),
         "sound": not left,

@@ -36,10 +36,11 @@ from myxtts.features.token_table import TokenTable
 
 log = logging.getLogger(__name__)
 
-# Eight rows a task make the cost of handing it over (50 us) vanish. Workers and a few tasks ahead of them bound the
-# memory: 8 clips of 40 s are 19 MB, so 64 workers hold 1.3 GB at the very most.
-_ROWS_PER_TASK = 8
+# Sixteen rows a task make the cost of handing it over (50 us a thread) vanish. Rows in flight bound the memory: a clip
+# of 40 s is 2.4 MB, so they hold 1.2 GB at the very most, however many workers there are.
+_ROWS_PER_TASK = 16
 _TASKS_AHEAD = 6
+_ROWS_IN_FLIGHT = 512
 
 Prepared = tuple[Clip | RowError, Stamp]
 Outcome = tuple[Row, Prepared | None, Symbols]
@@ -282,8 +283,9 @@ def _prepare_in_order(
     """Outcomes in corpus order, a few at a time, while the executor works ahead by a bounded number of tasks."""
     waiting: deque[tuple[list[Row], Future[list[Prepared]], Future[list[Symbols]]]] = deque()
     with_mel = settings.mode == "precompute"
+    rows_per_task = max(min(_ROWS_PER_TASK, _ROWS_IN_FLIGHT // (workers + _TASKS_AHEAD)), 1)
     with ThreadPoolExecutor(1, "myxtts-text") as phonemiser:  # one thread: eSpeak lives in global variables
-        while task := list(itertools.islice(rows, _ROWS_PER_TASK)):
+        while task := list(itertools.islice(rows, rows_per_task)):
             paths = [os.fspath(row.audio) for row in task if isinstance(row, Utterance)]
             clips = executor.submit(prepare_clips, paths, settings.audio, with_mel)
             waiting.append((task, clips, phonemiser.submit(make_symbols, task, settings.text)))

@@ -183,9 +183,10 @@ class Source:
 
     def _gather_tokens(self, step: Tensors) -> Any:
         """Tokens have no padding row: read the first token there, then put <pad>, which is 0, in its place."""
-        rows = _rows(step["first_token"] + 1, step["n_tokens"], step["tokens"])
-        tokens = tf.gather(self.tokens, tf.maximum(rows - 1, 0))
-        return tf.where(rows > 0, tokens, 0)
+        place = tf.range(tf.cast(step["tokens"], step["first_token"].dtype))[None]
+        inside = place < step["n_tokens"][:, None]
+        rows = tf.where(inside, step["first_token"][:, None] + place, 0)
+        return tf.where(inside, tf.gather(self.tokens, rows), 0)
 
     def _gather_reference(self, step: Tensors, length: int) -> Tensors:
         """A crop of another clip of the speaker; of audio with context around it, so that its frames stay the same."""

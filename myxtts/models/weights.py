@@ -1,0 +1,92 @@
+"""Tensors in safetensors files, sealed with a checksum, and in and out of a model by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from myxtts.errors import CheckpointDamaged, CheckpointError
+from myxtts.models.files import write_whole
+
+_SEAL = "xxh3"  # safetensors itself checks lengths only: a flipped byte would be loaded as a weight
+_SHOWN = 20
+
+
+def save(path: Path | str, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors to one file, whole or not at all. Metadata are strings."""
+    arrays = {name: np.array(tensors[name], order="C", copy=None) for name in sorted(tensors)}
+    notes = dict(metadata or {}) | {_SEAL: _checksum(arrays)}
+    write_whole(path, lambda beside: save_file(arrays, beside, notes))
+
+
+def load(path: Path | str) -> dict[str, np.ndarray]:
+    """The tensors of a file, after checking that they are those that were written."""
+    return _read(path)[0]
+
+
+def load_metadata(path: Path | str) -> dict[str, str]:
+    """What was noted when the file was written; the tensors are not read."""
+    try:
+        with safe_open(_existing(path), framework="numpy") as file:
+            return {name: note for name, note in (file.metadata() or {}).items() if name != _SEAL}
+    except SafetensorError as error:
+        raise _damaged(path, error) from None
+
+
+def _read(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    try:
+        with safe_open(_existing(path), framework="numpy") as file:
+            tensors, notes = {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except SafetensorError as error:
+        raise _damaged(path, error) from None
+    if _SEAL in notes and notes[_SEAL] != _checksum(tensors):  # files of other programs carry no seal
+        raise _damaged(path, "its checksum is not the one it was written with")
+    return tensors, notes
+
+
+def _existing(path: Path | str) -> Path:
+    path = Path(path)
+    if not path.is_file():
+        raise CheckpointError(f"{path} is missing: give a checkpoint that has it")
+    return path
+
+
+def _damaged(path: Path | str, what: Any) -> CheckpointDamaged:
+    return CheckpointDamaged(f"{path} is damaged ({what}): use an earlier checkpoint, or copy the file again")
+
+
+def _checksum(tensors: Mapping[str, np.ndarray]) -> str:
+    digest = xxhash.xxh3_128()
+    for name in sorted(tensors):
+        array = tensors[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return digest.hexdigest()
+
+
+def weights_of(model: Any) -> dict[str, np.ndarray]:
+    """Every variable of a model, statistics included, by its path."""
+    return {variable.path: np.asarray(variable) for variable in model.variables}
+
+
+def set_weights(model: Any, tensors: Mapping[str, np.ndarray]) -> None:
+    """Give a model its weights: exactly its variables, each of its shape. Nothing is set unless all fit."""
+    wanted = {variable.path: variable for variable in model.variables}
+    faults = [f"{name} is missing" for name in wanted if name not in tensors]
+    faults += [f"{name} is not in the model" for name in tensors if name not in wanted]
+    faults += [
+        f"{name} is {list(tensors[name].shape)}, expected {list(variable.shape)}"
+        for name, variable in wanted.items()
+        if name in tensors and tuple(tensors[name].shape) != tuple(variable.shape)
+    ]
+    if faults:
+        shown = "; ".join(faults[:_SHOWN]) + (f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else "")
+        raise CheckpointError(f"the weights do not fit the model: {shown}: use the model.json that lies beside them")
+    for name, variable in wanted.items():
+        variable.assign(tensors[name])

@@ -1,0 +1,231 @@
+"""The whole model: from a batch to its losses, from a text and a voice to mel frames.
+
+    reference -> voice        tokens -> hidden, mu        mel, mu -> durations (search)
+    hidden -> predicted durations        hidden, mu, durations -> decoder -> mel
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from myxtts.errors import SpeechError
+from myxtts.features.mel import LOG_FLOOR
+from myxtts.models.aligner import align
+from myxtts.models.decoder import STRIDE, Decoder
+from myxtts.models.description import ModelDescription
+from myxtts.models.duration import DurationPredictor, whole_frames
+from myxtts.models.flow import flow_through, noisy_pair
+from myxtts.models.layers import fold, inside_of, lengths_of, policy_of
+from myxtts.models.reference_encoder import ReferenceEncoder, Voice
+from myxtts.models.sizes import size_named
+from myxtts.models.text_encoder import TextEncoder
+from myxtts.models.upsample import crop_frames, tokens_at
+
+CROP_FRAMES = 128  # what the decoder is trained on at a time: its cost no longer depends on the clips' lengths
+OWN_REFERENCE_FRAMES = 192
+LOSS_WEIGHTS = {"mel": 1.0, "flow": 1.0, "prior": 1.0, "duration": 0.3}
+_VALIDATION_FLOW_STEPS = 4
+# The random draws of a step, each from its own seed.
+_TEXT, _DURATION, _DECODER, _CROP, _REFERENCE, _FLOW, _FLOW_DECODER = range(7)
+
+Tensors = dict[str, Any]
+
+
+class XTTS(keras.Model):
+    """Every variable is there, float32, once the constructor returns."""
+
+    def __init__(self, description: ModelDescription, precision: str = "float32"):
+        super().__init__(name="xtts", dtype="float32")
+        size, policy, mels = size_named(description.size), policy_of(precision), description.n_mels
+        symbols, languages = len(description.token_table), len(description.languages)
+        self.description, self.precision = description, precision
+        self.text_encoder = TextEncoder(size, symbols, languages, mels, name="text_encoder", dtype=policy)
+        self.reference_encoder = ReferenceEncoder(size, mels, name="reference_encoder", dtype=policy)
+        self.duration_predictor = DurationPredictor(size, name="duration_predictor", dtype=policy)
+        self.decoder = Decoder(size, mels, description.head, name="decoder", dtype=policy)
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        mels = (self.description.n_mels,)
+        self.mel_mean = self.add_weight(mels, "zeros", trainable=False, name="mel_mean")
+        self.mel_std = self.add_weight(mels, "ones", trainable=False, name="mel_std")
+        self.duration_scale = self.add_weight((), "ones", trainable=False, name="duration_scale")
+        for part in (self.text_encoder, self.reference_encoder, self.duration_predictor, self.decoder):
+            part.build()
+
+    def set_statistics(self, mean: Any, std: Any) -> None:
+        """The corpus' log-mel mean and spread: one number each (what the demo was tuned with) or one per mel bin."""
+        shape = (self.description.n_mels,)
+        self.mel_mean.assign(np.broadcast_to(np.asarray(mean, np.float32), shape))
+        self.mel_std.assign(np.broadcast_to(np.asarray(std, np.float32), shape))
+
+    # ------------------------------------------------------------------------------------------------ training
+
+    def losses_of(self, batch: Tensors, seed: Any, step: Any) -> tuple[Tensors, Tensors]:
+        """The weighted loss terms of a batch, whose sum is minimised, and what is worth logging.
+
+        Outputs: durations int32 [batch, tokens], alignment int32 [batch, frames] (the token of each frame), and
+        predicted_frames and true_frames (sums over the batch; their ratio calibrates `duration_scale`).
+        """
+        told = self._read(batch, seed, step)
+        losses = {"prior": told["prior"], "duration": told["duration"]}
+        piece = self._piece(told, fold(seed, _CROP))
+        if self.description.head != "flow":
+            frames = piece["mu"] + self._decode(piece, seed=fold(seed, _DECODER))
+            losses["mel"] = _mean(tf.abs(frames - piece["mel"]), piece["weight"])
+        if self.description.head != "regression":
+            losses["flow"] = self._flow_loss(piece, seed)
+        outputs = {name: told[name] for name in ("durations", "alignment", "predicted_frames", "true_frames")}
+        return {name: loss * LOSS_WEIGHTS[name] for name, loss in losses.items()}, outputs
+
+    def validation_of(self, batch: Tensors) -> Tensors:
+        """Deterministic, over whole clips: mel_l1 in log-mel units, prior, duration, duration_ratio (predicted frames,
+        calibrated, over true), and what to weigh batches by: frames."""
+        told = self._read(batch)
+        whole = self._piece(told, None)
+        if self.description.head == "flow":
+            still = tf.zeros_like(whole["mu"])
+            made = flow_through(lambda x, time: self._velocity(whole, x, time), still, _VALIDATION_FLOW_STEPS)
+        else:
+            made = whole["mu"] + self._decode(whole)
+        away = tf.abs(made - whole["mel"]) * tf.convert_to_tensor(self.mel_std)
+        ratio = self.duration_scale * told["predicted_frames"] / tf.maximum(told["true_frames"], 1.0)
+        measured = {"mel_l1": _mean(away, whole["weight"]), "duration_ratio": ratio, "frames": told["true_frames"]}
+        return measured | {name: told[name] for name in ("prior", "duration")}
+
+    def _read(self, batch: Tensors, seed: Any = None, step: Any = None) -> Tensors:
+        """A batch up to the decoder: voice, text, alignment, and the losses that need no decoder."""
+        mel = self._normalise(batch["mel"])
+        frame_lengths, token_lengths = batch["frame_lengths"], batch["token_lengths"]
+        inside = inside_of(token_lengths, lengths_of(batch["tokens"])[1])
+        voice = self._voice_of(batch, mel, fold(seed, _REFERENCE))
+        hidden, mu = self.text_encoder(batch["tokens"], inside, batch["language"], voice, fold(seed, _TEXT))
+        durations = align(mel, mu, token_lengths, frame_lengths, step)
+        log_frames = self.duration_predictor(hidden, inside, voice.vector, fold(seed, _DURATION))
+        told = {"mel": mel, "voice": voice, "hidden": hidden, "mu": mu, "durations": durations, "batch": batch}
+        return told | self._prior(told) | _duration_terms(log_frames, durations, inside * batch["weight"][:, None, None])
+
+    def _prior(self, told: Tensors) -> Tensors:
+        """How well each token's one frame fits the frames it was aligned with: what teaches `mu`."""
+        batch, mel = told["batch"], told["mel"]
+        longest = lengths_of(mel)[1]
+        numbers = tf.broadcast_to(tf.range(longest)[None], lengths_of(mel)[:2])
+        token, _ = tokens_at(told["durations"], numbers)
+        away = tf.square(tf.gather(told["mu"], token, batch_dims=1) - mel)
+        weight = inside_of(batch["frame_lengths"], longest) * batch["weight"][:, None, None]
+        return {"prior": 0.5 * _mean(away, weight), "alignment": token}
+
+    def _piece(self, told: Tensors, seed: Any | None) -> Tensors:
+        """What the decoder sees: a crop of each clip with a seed, else whole clips; always an even number of frames."""
+        batch, mel = told["batch"], told["mel"]
+        longest = lengths_of(mel)[1]
+        even = longest + longest % STRIDE
+        length = even if seed is None or not isinstance(even, int) else min(CROP_FRAMES, even)
+        numbers = crop_frames(batch["frame_lengths"], longest, length, seed)
+        real = tf.cast(numbers < batch["frame_lengths"][:, None], tf.float32)[..., None]
+        target = tf.gather(mel, tf.minimum(numbers, longest - 1), batch_dims=1)
+        piece = self._upsample(told["hidden"], told["mu"], told["durations"], numbers, told["voice"])
+        return piece | {"mel": target, "inside": real, "weight": real * batch["weight"][:, None, None]}
+
+    def _flow_loss(self, piece: Tensors, seed: Any) -> Any:
+        noisy, time, velocity = noisy_pair(piece["mel"], fold(seed, _FLOW))
+        estimate = self._velocity(piece, noisy, time, fold(seed, _FLOW_DECODER))
+        return _mean(tf.square(estimate - velocity), piece["weight"])
+
+    def _voice_of(self, batch: Tensors, mel: Any, seed: Any | None) -> Voice:
+        """The voice to speak a batch in: of its reference clips, or without them of a piece of each clip itself."""
+        if "reference" in batch:
+            return self.reference_encoder(self._normalise(batch["reference"]), batch["reference_lengths"])
+        longest = lengths_of(mel)[1]
+        length = min(OWN_REFERENCE_FRAMES, longest) if isinstance(longest, int) else longest
+        numbers = crop_frames(batch["frame_lengths"], longest, length, seed)
+        own = tf.gather(mel, tf.minimum(numbers, longest - 1), batch_dims=1)
+        return self.reference_encoder(own, tf.clip_by_value(batch["frame_lengths"] - numbers[:, 0], 0, length))
+
+    # ------------------------------------------------------------------------------------------------ speaking
+
+    def voice(self, reference: Any, lengths: Any) -> Voice:
+        """The voice of log-mel clips [clips, frames, mels], averaged over them: vector [1, dim], tokens [1, n, dim]."""
+        voices = self.reference_encoder(self._normalise(reference), lengths)
+        return Voice(*(tf.reduce_mean(each, axis=0, keepdims=True) for each in voices))
+
+    def synthesize(
+        self,
+        tokens: Any,
+        token_lengths: Any,
+        language: Any,
+        voice: Voice,
+        speed: Any = 1.0,
+        flow_steps: int = 0,
+        temperature: Any = 0.667,
+        seed: Any = (0, 0),
+    ) -> tuple[Any, Any, Any]:
+        """Log-mel [batch, frames, mels], frame lengths [batch] and durations [batch, tokens] of a text in a voice.
+
+        `flow_steps` 0 takes the regression head, more takes as many steps through the flow from noise of `temperature`.
+        """
+        self._check_head(flow_steps)
+        inside = inside_of(token_lengths, lengths_of(tokens)[1])
+        hidden, mu = self.text_encoder(tokens, inside, language, voice)
+        frames = tf.exp(self.duration_predictor(hidden, inside, voice.vector)) * self.duration_scale / speed
+        durations = whole_frames(frames, inside[..., 0])
+        frame_lengths = tf.reduce_sum(durations, axis=1)
+        piece = self._speak(hidden, mu, durations, frame_lengths, voice)
+        made = self._flow(piece, flow_steps, temperature, seed) if flow_steps else piece["mu"] + self._decode(piece)
+        mel = made * tf.convert_to_tensor(self.mel_std) + tf.convert_to_tensor(self.mel_mean)
+        return tf.where(piece["inside"] > 0, mel, LOG_FLOOR), frame_lengths, durations
+
+    def _check_head(self, flow_steps: int) -> None:
+        head = self.description.head
+        if flow_steps and head == "regression":
+            raise SpeechError(f"found {flow_steps} flow steps, but this model has a regression head only: leave --steps out")
+        if not flow_steps and head == "flow":
+            raise SpeechError("found 0 flow steps, but this model has a flow head only: give --steps 8, for example")
+
+    def _speak(self, hidden: Any, mu: Any, durations: Any, frame_lengths: Any, voice: Voice) -> Tensors:
+        longest = tf.reduce_max(frame_lengths)
+        numbers = tf.range(longest + longest % STRIDE)[None]
+        numbers = tf.broadcast_to(numbers, [lengths_of(durations)[0], tf.shape(numbers)[1]])
+        real = tf.cast(numbers < frame_lengths[:, None], tf.float32)[..., None]
+        return self._upsample(hidden, mu, durations, numbers, voice) | {"inside": real}
+
+    def _flow(self, piece: Tensors, steps: int, temperature: Any, seed: Any) -> Any:
+        noise = tf.random.stateless_normal(tf.shape(piece["mu"]), tf.cast(seed, tf.int32), alg="philox")
+        return flow_through(lambda x, time: self._velocity(piece, x, time), noise * temperature, steps)
+
+    # ------------------------------------------------------------------------------------------------ shared
+
+    def _normalise(self, mel: Any) -> Any:
+        return (tf.cast(mel, tf.float32) - tf.convert_to_tensor(self.mel_mean)) / tf.convert_to_tensor(self.mel_std)
+
+    def _upsample(self, hidden: Any, mu: Any, durations: Any, numbers: Any, voice: Voice) -> Tensors:
+        """The decoder's inputs at frames `numbers`. It starts from mu but may not bend it: the aligner needs it true."""
+        token, place = tokens_at(durations, numbers)
+        spread = {"hidden": tf.gather(hidden, token, batch_dims=1), "place": place, "voice": voice}
+        return spread | {"mu": tf.gather(tf.stop_gradient(mu), token, batch_dims=1)}
+
+    def _decode(self, piece: Tensors, noisy: Any = None, time: Any = None, seed: Any = None) -> Any:
+        given = (piece[name] for name in ("hidden", "mu", "place", "inside", "voice"))
+        return self.decoder(*given, noisy=noisy, time=time, seed=seed)
+
+    def _velocity(self, piece: Tensors, noisy: Any, time: Any, seed: Any = None) -> Any:
+        return piece["mu"] + self._decode(piece, noisy, time, seed)
+
+
+def _duration_terms(log_frames: Any, durations: Any, weight: Any) -> Tensors:
+    """The loss in log frames, and sums over the batch without the calibration. weight [batch, tokens, 1]."""
+    weight, wanted = weight[..., 0], tf.cast(durations, tf.float32)
+    away = tf.square(log_frames - tf.math.log(tf.maximum(wanted, 1.0)))
+    loss = tf.reduce_sum(away * weight) / tf.maximum(tf.reduce_sum(weight), 1.0)
+    predicted = tf.reduce_sum(tf.stop_gradient(tf.exp(log_frames)) * weight)
+    return {"duration": loss, "predicted_frames": predicted, "true_frames": tf.reduce_sum(wanted * weight)}
+
+
+def _mean(values: Any, weight: Any) -> Any:
+    """Mean of [batch, frames, mels] with weight [batch, frames, 1]; 0 where nothing has weight."""
+    total = tf.reduce_sum(weight) * lengths_of(values)[2]
+    return tf.reduce_sum(values * weight) / tf.maximum(total, 1.0)

@@ -1,0 +1,146 @@
+"""Error rates that can be checked by hand, spellings that mean the same, and a comparison that is never one-sided."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from corpora import write_tone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from myxtts.errors import MissingExtra, SpeechError
+from myxtts.evaluation.intelligibility import (
+    Sentence,
+    character_error_rate,
+    edit_distance,
+    evaluate,
+    word_error_rate,
+)
+from myxtts.evaluation.recogniser import moonshine
+from myxtts.evaluation.words import number_words, spoken_words
+from myxtts.features.audio import read_audio
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("It's THREE o'clock!", "its 3 oclock"),
+        ("Don’t", "don't"),
+        ("Mr. Hudson paid $3.50.", "mister hudson paid three point five zero dollars"),
+        ("1,204 well-known cats", "one thousand two hundred and four well known cats"),
+        ("the 21st and the 30th, 5th and 12th", "the twenty first and the thirtieth fifth and twelfth"),
+        ("At 4:50", "at four fifty"),
+        ("007", "zero zero seven"),
+        ("50 %", "fifty percent"),
+        ("ＡＢＣ café", "abc cafe\u0301"),
+        ("rock & roll", "rock and roll"),
+        ("ok", "okay"),
+    ],
+)
+def test_spellings_of_the_same_words(text, same):
+    assert spoken_words(text) == spoken_words(same)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("سال ۱۴۰۳", "سال ١٤٠٣"),
+        ("كتاب علي", "کتاب علی"),
+        ("می‌روم", "می روم"),
+        ("سَلام، دُنیا!", "سلام دنیا"),
+        ("سـلام؟", "سلام"),
+    ],
+)
+def test_persian_spellings_of_the_same_words(text, same):
+    assert spoken_words(text, "fa") == spoken_words(same, "fa")
+
+
+def test_different_words_stay_different():
+    assert spoken_words("fifteen") != spoken_words("50")
+    assert spoken_words("3", "fa") == ["3"]
+    assert spoken_words("... — !") == []
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0, "zero"),
+        (13, "thirteen"),
+        (40, "forty"),
+        (99, "ninety nine"),
+        (100, "one hundred"),
+        (999, "nine hundred ninety nine"),
+        (1001, "one thousand one"),
+        (999_999, "nine hundred ninety nine thousand nine hundred ninety nine"),
+    ],
+)
+def test_numbers_in_words(number, words):
+    assert number_words(number) == words
+
+
+def test_no_two_numbers_have_the_same_words():
+    numbers = [*range(3000), *range(3000, 1_000_000, 997)]
+    assert len({number_words(number) for number in numbers}) == len(numbers)
+
+
+def test_edit_distance_by_hand():
+    assert edit_distance("kitten", "sitting") == 3
+    assert edit_distance("", "abc") == edit_distance("abc", "") == 3
+    assert edit_distance("the cat sat".split(), "the bat sat down".split()) == 2
+
+
+@given(st.text("ab", max_size=8), st.text("ab", max_size=8), st.text("ab", max_size=8))
+def test_edit_distance_is_a_distance(a, b, c):
+    assert edit_distance(a, b) == edit_distance(b, a)
+    assert (edit_distance(a, b) == 0) == (a == b)
+    assert edit_distance(a, c) <= edit_distance(a, b) + edit_distance(b, c)
+    assert abs(len(a) - len(b)) <= edit_distance(a, b) <= max(len(a), len(b))
+
+
+def test_rates_are_over_all_words_together():
+    assert word_error_rate(["one", "two three four"], ["nine", "2 three 4"]) == 0.25
+    assert word_error_rate(["yes"], ["oh yes no no"]) == 3.0
+    assert character_error_rate(["abc d"], ["abx d"]) == 0.2
+    with pytest.raises(SpeechError, match="no words"):
+        word_error_rate(["?!"], ["a"])
+
+
+def test_a_voice_is_always_compared_with_the_recording_and_its_copy(tmp_path):
+    """The recogniser tells the three apart by their samples, so each must get its own sound."""
+    write_tone(tmp_path / "a.wav", 0.6)
+    real, rate = read_audio(tmp_path / "a.wav")
+    spoken = SimpleNamespace(audio=np.zeros(8000, np.float32), sample_rate=16000)
+
+    def ear(audio, sample_rate):
+        if sample_rate == 16000:
+            return "one too"
+        return "one two" if np.allclose(audio[: len(real)], real / 32768) else "one"
+
+    seen = []
+    result = evaluate(lambda text: spoken, [Sentence("One two.", real, rate)] * 2, ear, progress=seen.append)
+    assert result.wer == {"synthetic": 0.5, "real": 0.0, "copy": 0.5}
+    assert (
+        [row.heard["synthetic"] for row in result.rows] == ["one too"] * 2 == [row.heard["synthetic"] for row in seen]
+    )
+    assert result.rows[0].seconds["synthetic"] == 0.5
+    assert result.rows[0].seconds["copy"] == pytest.approx(0.6, abs=0.02)
+    assert result.to_dict()["sentences"] == 2
+    assert "real" in str(result)
+
+
+def test_no_sentences_is_an_error():
+    with pytest.raises(SpeechError, match="no sentence"):
+        evaluate(lambda text: None, [], lambda audio, rate: "")
+
+
+def test_moonshine_names_its_extra_when_it_is_missing(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "moonshine_voice", None)
+    with pytest.raises(MissingExtra, match="evaluation"):
+        moonshine()
+
+
+def test_moonshine_hears_a_sentence_that_comes_with_it():
+    package = pytest.importorskip("moonshine_voice")
+    audio, rate = read_audio(f"{package.__path__[0]}/assets/beckett.wav")
+    heard = moonshine()((audio / 32768).astype(np.float32), rate)
+    assert word_error_rate(["Ever tried. Ever failed. No matter. Try again. Fail again. Fail better."], [heard]) < 0.2
