@@ -82,17 +82,51 @@ class ModelConfig(Settings):
     section = "model"
 
     size: str = setting("tiny", "About 3-6 M, 20 M or 70 M parameters.", choices=("tiny", "small", "normal"))
+    head: str = setting(
+        "regression",
+        "How the decoder makes frames: regression is sure and quick, flow more natural after long training.",
+        choices=("regression", "flow", "both"),
+    )
 
 
 @dataclass
 class TrainingConfig(Settings):
     section = "training"
 
+    run_dir: str = setting("runs/voice", "Where a run keeps its checkpoints, log and samples.")
     seed: int = setting(0, "Decides the order of the batches and every random draw.", 0, 2**31 - 1)
+    epochs: int | None = setting(None, "Stop after this many epochs.", 1)
+    steps: int | None = setting(None, "Stop after this many steps; 20000 if no end is named.", 1)
+    minutes: float | None = setting(None, "Stop after this many minutes of training.", 0.01)
+
+    learning_rate: float = setting(1.5e-3, "The highest learning rate, after warm-up.", 1e-7, 1.0)
+    schedule: str = setting("cosine", "How it falls after warm-up.", choices=("cosine", "noam", "constant"))
+    warmup_steps: int = setting(150, "Steps in which it rises.", 0)
+    learning_rate_floor: float = setting(0.02, "It never falls below this share of the highest.", 0, 1)
+    beta1: float = setting(0.9, "Adam's memory of gradients.", 0, 0.9999)
+    beta2: float = setting(0.98, "Adam's memory of squared gradients.", 0, 0.99999)
+    clip_norm: float = setting(1.0, "Longer gradients are shortened to this norm; 0: never.", 0)
+    ema_decay: float = setting(0.998, "Memory of the averaged weights, which speak and are validated.", 0, 0.99999)
+    gradient_accumulation_steps: int = setting(1, "Batches whose gradients make one update.", 1, 4096)
+
+    precision: str = setting(
+        "auto",
+        "What the model computes in. auto: bfloat16 where the hardware computes in it, float16 on older GPUs.",
+        choices=("auto", "float32", "bfloat16", "float16"),
+    )
+    deterministic: bool = setting(False, "The same bits on every run on the same machine; somewhat slower.")
     enable_graph_mode: bool = setting(True, "Compile the step with tf.function.")
     enable_xla_compilation: bool = setting(False, "Compile the step with XLA.")
     enable_eager_debug: bool = setting(False, "Run the step eagerly, to step through it.")
-    gradient_accumulation_steps: int = setting(1, "Batches whose gradients are summed before an update.", 1, 4096)
+
+    validation_steps: int = setting(500, "Validate every so many steps; the end of a run always is.", 1)
+    early_stopping: int | None = setting(None, "Stop after this many validations without a better one.", 1)
+    checkpoint_minutes: float = setting(3.0, "Save at least this often: the most that a crash can cost.", 0.01)
+    keep_checkpoints: int = setting(3, "Keep this many of the newest, and the best.", 1)
+    sample_steps: int = setting(1000, "Every so many steps speak two sentences and draw them; 0: never.", 0)
+    max_bad_steps: int = setting(
+        5, "After more steps than this in a row without a finite gradient go back to the last checkpoint.", 1
+    )
 
 
 @dataclass

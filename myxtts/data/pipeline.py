@@ -78,6 +78,12 @@ class Feed(Plan):
         """The same batches for a loop in Python: taken out ahead, so that the loop does not wait for a hand-over."""
         return ahead(self.dataset(start_step, stop_step, **options))
 
+    def batch_specs(self) -> list[dict[str, tf.TensorSpec]]:
+        """The shapes that batches have, one per bucket: what to compile a step for before the first batch."""
+        spec = self.dataset().element_spec
+        shapes = dict.fromkeys(shape for table in self.tables for shape in table.shapes)
+        return [{name: _sized(name, part, *shape) for name, part in spec.items()} for shape in shapes]
+
     def _locate(self, steps: Tensors) -> Tensors:
         """Where the utterances and references of a block of steps lie. Looking up many steps costs as much as one, and
         few wide tensors cost less than many narrow ones: 250 us a step with eighteen of them."""
@@ -196,6 +202,16 @@ class Source:
         place = start[:, None] + tf.range(-CONTEXT_ROWS, length + CONTEXT_ROWS, dtype=start.dtype)[None]
         inside = (place >= 0) & (place < end[:, None])
         return {"reference_audio": tf.gather(self.payload["audio"], tf.where(inside, first[:, None] + place, 0))}
+
+
+def _sized(name: str, spec: tf.TensorSpec, batch: int, frames: int, tokens: int) -> tf.TensorSpec:
+    """A field's shape in a bucket. Every field with rows has `batch` of them; mel, audio and tokens have a length."""
+    shape = spec.shape.as_list()
+    if shape:
+        shape[0] = batch
+    if name in ("mel", "audio", "tokens"):
+        shape[1] = tokens if name == "tokens" else frames
+    return tf.TensorSpec(shape, spec.dtype, name)
 
 
 def _rows(first_row: Any, n_rows: Any, length: Any) -> Any:

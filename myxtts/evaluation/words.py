@@ -1,4 +1,4 @@
-"""One spelling of what was said, so that only what was heard wrongly counts: case, punctuation, digits and letter forms.
+"""One spelling of what was said, so that only what was heard wrongly counts: case, punctuation, digits, letter forms.
 
 Numbers are written out in English only; in other languages digits of every script become 0-9.
 """
@@ -18,11 +18,11 @@ _AND = re.compile(r"\b(hundred|thousand) and\b")
 _TITLES = {"mr": "mister", "mrs": "missus", "dr": "doctor", "ok": "okay"}
 _CURRENCIES = {"$": "dollars", "€": "euros", "£": "pounds"}
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split(" ")
-_TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split(" ")
+_ONES = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+_TENS = ["zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _ORDINALS = {
     "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
     "twelve": "twelfth",
@@ -30,7 +30,7 @@ _ORDINALS = {
 
 
 def spoken_words(text: str, language: str = "en") -> list[str]:
-    """The words of a text as they are compared: 'Dr. Lee paid $3.50!' is doctor lee paid three point five zero dollars."""
+    """The words of a text as they are compared: 'Dr. Lee paid $3.5!' is doctor lee paid three point five dollars."""
     english = language.split("-")[0] == "en"
     text = unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS)
     text = _VOWEL_SIGNS.sub("", _APOSTROPHES.sub("", "".join(map(_digit, text))))

@@ -28,7 +28,8 @@ def align(mel: Any, mu: Any, token_lengths: Any, frame_lengths: Any, step: Any |
 def match(mel: Any, mu: Any) -> Any:
     """Log-likelihood of each frame under each token's unit Gaussian, [batch, frames, tokens], up to what depends on
     the frame alone, which no path can change."""
-    return tf.matmul(mel, mu, transpose_b=True) - 0.5 * tf.reduce_sum(tf.square(mu), axis=-1)[:, None]
+    columns = tf.transpose(mu, [0, 2, 1])
+    return tf.matmul(mel, columns) - 0.5 * tf.reduce_sum(tf.square(columns), axis=1, keepdims=True)
 
 
 def diagonal(token_lengths: Any, frame_lengths: Any, shape: list[Any]) -> Any:

@@ -26,7 +26,7 @@ class DurationPredictor(keras.layers.Layer):
         policy, dim = self.dtype_policy, size.duration_dim
         self._dropout = size.duration_dropout
         widths = (size.dim, dim)
-        self.along = [Convolution(width, dim, 3, name=f"along_{n}", dtype=policy) for n, width in enumerate(widths)]
+        self.along = [Convolution(width, dim, 5, name=f"along_{n}", dtype=policy) for n, width in enumerate(widths)]
         self.norms = [VoiceNorm(dim, size.voice_dim, name=f"norm_{n}", dtype=policy) for n in range(2)]
         self.to_log = Linear(dim, 1, gain=0.01, bias=_USUAL_LOG, name="to_log", dtype="float32")
 

@@ -33,18 +33,25 @@ _TAIL_BYTES = 1 << 20  # a line is 300 bytes: the last sound one is in the first
 
 
 def plain(value: Any) -> Any:
-    """The value as strict JSON can hold it: arrays as lists, NaN and infinities as strings that `float()` reads."""
+    """The value as strict JSON can hold it: arrays as lists, NaN and infinities as strings that `float()` reads.
+
+    What JSON does not know becomes its text: a line with an odd value must not end a run of 60 hours.
+    """
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if hasattr(value, "numpy"):
+    if hasattr(value, "as_list"):  # a TensorShape
+        return plain(value.as_list())
+    if hasattr(value, "numpy"):  # a tensor
         value = value.numpy()
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
-    return str(value) if isinstance(value, Path) else value
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 class RunLog:

@@ -86,7 +86,7 @@ def test_no_two_numbers_have_the_same_words():
 def test_edit_distance_by_hand():
     assert edit_distance("kitten", "sitting") == 3
     assert edit_distance("", "abc") == edit_distance("abc", "") == 3
-    assert edit_distance("the cat sat".split(), "the bat sat down".split()) == 2
+    assert edit_distance(["the", "cat", "sat"], ["the", "bat", "sat", "down"]) == 2
 
 
 @given(st.text("ab", max_size=8), st.text("ab", max_size=8), st.text("ab", max_size=8))

@@ -1,0 +1,95 @@
+"""Recordings of the wanted voice become what the reference encoder was trained on: crops of about 2 s of log-mel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myxtts.errors import CheckpointDamaged, RowError, SpeechError
+from myxtts.features.audio import AudioSettings, load_clip
+from myxtts.features.mel import LOG_FLOOR, N_MELS, SAMPLE_RATE, log_mel
+from myxtts.models import weights
+
+CROP_FRAMES = 192  # 2.2 s, the length that data.reference_frames has unless told otherwise
+_CLIP_CROPS = 8
+_LEAST_SECONDS = 0.5
+_MOST_SECONDS = 600.0
+VOICE_FILE = "voice.safetensors"
+
+Path_ = str | os.PathLike[str]
+
+
+class Reference(NamedTuple):
+    crops: NDArray[np.float32]  # [crops, CROP_FRAMES, mels]
+    lengths: NDArray[np.int32]  # [crops]
+
+
+def read_references(paths: Path_ | Sequence[Path_], audio: dict[str, Any]) -> Reference:
+    """The crops of one or several recordings, prepared as the corpus was (`ModelDescription.audio`)."""
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
+    if not paths:
+        raise SpeechError("found an empty list of reference recordings, expected at least one file")
+    names = {each.name for each in fields(AudioSettings)}
+    settings = {name: value for name, value in audio.items() if name in names}
+    prepared = AudioSettings(**settings | {"min_seconds": 0.0, "max_seconds": _MOST_SECONDS})
+    return make_reference(_read(path, prepared) for path in paths)
+
+
+def _read(path: Path_, settings: AudioSettings) -> NDArray[np.float32]:
+    try:
+        clip = load_clip(path, settings)
+    except RowError as error:
+        raise SpeechError(
+            f"the reference {os.fspath(path)} cannot be used: {error}; give a recording of speech"
+        ) from None
+    seconds = len(clip) / SAMPLE_RATE
+    if seconds < _LEAST_SECONDS:
+        raise SpeechError(
+            f"the reference {os.fspath(path)} has {seconds:.2f} s of sound, expected at least {_LEAST_SECONDS} s: "
+            "give a longer recording, 3 to 10 s are best"
+        )
+    return log_mel(clip)
+
+
+def make_reference(mels: Iterable[NDArray[Any]]) -> Reference:
+    """Evenly spread crops of log-mel clips [frames, mels], at most 8 of each; a shorter clip is padded."""
+    crops = [crop for mel in mels for crop in _crops(mel)]
+    filled = np.full((len(crops), CROP_FRAMES, N_MELS), LOG_FLOOR, np.float32)
+    for row, crop in zip(filled, crops, strict=True):
+        row[: len(crop)] = crop
+    return Reference(filled, np.array([len(crop) for crop in crops], np.int32))
+
+
+def _crops(mel: NDArray[Any]) -> list[NDArray[Any]]:
+    count = min(-(-len(mel) // CROP_FRAMES), _CLIP_CROPS)
+    starts = np.linspace(0, max(len(mel) - CROP_FRAMES, 0), count).astype(int)
+    return [mel[start : start + CROP_FRAMES] for start in starts]
+
+
+def save_reference(folder: Path | str, mels: Iterable[NDArray[Any]]) -> None:
+    """Put a default voice beside a model's weights: log-mel clips of the speaker that `say` takes without --voice."""
+    reference = make_reference(mels)
+    tensors: dict[str, NDArray[Any]] = {"reference": reference.crops.astype(np.float16), "lengths": reference.lengths}
+    weights.save(Path(folder) / VOICE_FILE, tensors)
+
+
+def load_reference(folder: Path | str) -> Reference | None:
+    """The default voice that lies beside a model's weights, if there is one."""
+    path = Path(folder) / VOICE_FILE
+    if not path.is_file():
+        return None
+    tensors = weights.load(path)
+    if set(tensors) != {"reference", "lengths"} or tensors["reference"].shape[1:] != (CROP_FRAMES, N_MELS):
+        found = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in sorted(tensors.items()))
+        raise CheckpointDamaged(
+            f"{path} holds {found}, expected lengths [n] and reference [n, {CROP_FRAMES}, {N_MELS}]: "
+            "remove it and give --voice"
+        )
+    return Reference(tensors["reference"].astype(np.float32), tensors["lengths"].astype(np.int32))

@@ -1,0 +1,106 @@
+"""A text becomes lines to speak: token ids of one sentence each, in a language that the model was trained in."""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myxtts.errors import RowError, SpeechError, TextError
+from myxtts.features import phonemes
+from myxtts.features.text import SPECIALS, TextFrontend, normalise, resolve_language
+from myxtts.features.token_table import TokenTable
+from myxtts.inference.longform import Piece, split_text
+from myxtts.models.description import ModelDescription
+
+_log = logging.getLogger(__name__)
+
+
+class Line(NamedTuple):
+    text: str
+    tokens: NDArray[np.int32]
+    pause_seconds: float
+    skipped: str  # symbols and letters that the model or its phonemiser does not know, each once
+
+
+class Script:
+    """The text side of a model: what its corpus was read with, and its frozen token table."""
+
+    def __init__(self, description: ModelDescription):
+        settings = {
+            name: description.tokens[name]
+            for name in ("kind", "stress", "bos", "eos", "blank")
+            if name in description.tokens
+        }
+        self._frontend = TextFrontend(**settings)
+        self._table = TokenTable(description.token_table)
+        self._known = frozenset(description.token_table)
+        self.languages = list(description.languages)
+
+    def language(self, name: str | None) -> int:
+        """The position of a language among the model's; without a name the first, which is the most common one."""
+        if name is None or name in self.languages:
+            return self.languages.index(name) if name else 0
+        wanted = self._resolve(name)
+        resolved = [self._resolve(language) for language in self.languages]
+        family = [n for n, language in enumerate(resolved) if language.split("-")[0] == wanted.split("-")[0]]
+        if wanted in resolved:
+            return resolved.index(wanted)
+        if "-" not in name.replace("_", "-") and len(family) == 1:  # 'en' is en-gb for a model that speaks only that
+            return family[0]
+        raise SpeechError(f"this model speaks {', '.join(self.languages)}, not {name}: choose one of those")
+
+    def _resolve(self, name: str) -> str:
+        if self._frontend.kind == "characters":
+            return name.strip().lower().replace("_", "-")
+        try:
+            return resolve_language(name)
+        except TextError as error:
+            raise SpeechError(f"this model speaks {', '.join(self.languages)}: {error}") from None
+
+    def lines(self, text: str, language: int) -> list[Line]:
+        """The sentences of a text. What cannot be spoken is left out with a warning; nothing left is an error."""
+        if not normalise(text):
+            raise SpeechError("found an empty text, expected something to say")
+        name = self.languages[language]
+        pieces = split_text(text, self._resolve(name))
+        readable = [self._readable(piece.text, name) for piece in pieces]
+        spelled = self._frontend.symbols([words for words, _ in readable], name)
+        lines = [self._line(*found) for found in zip(pieces, readable, spelled, strict=True)]
+        skipped = "".join(dict.fromkeys("".join(line.skipped for line in lines)))
+        lines = [line for line in lines if len(line.tokens)]
+        if not lines:
+            raise SpeechError(_nothing(text, name, skipped, spelled))
+        if skipped:
+            _log.warning("left out what this model does not know: %s", " ".join(skipped))
+        return lines
+
+    def _readable(self, text: str, language: str) -> tuple[str, str]:
+        """The text without the letters and pictures that would make the whole sentence unreadable, and these."""
+        text = normalise(text)
+        letters = phonemes.unreadable(text, self._resolve(language)) if self._frontend.kind == "phonemes" else ""
+        pictures = "".join(char for char in text if unicodedata.category(char) == "So")
+        return text.translate(dict.fromkeys(map(ord, letters), " ")), letters + pictures
+
+    def _line(self, piece: Piece, readable: tuple[str, str], symbols: list[str] | RowError) -> Line:
+        found = [] if isinstance(symbols, RowError) else symbols
+        known = [symbol for symbol in found if symbol in self._known]
+        skipped = readable[1] + "".join(symbol for symbol in found if symbol not in self._known)
+        tokens = self._table.encode(known if any(map(_is_sound, known)) else [], grow=False)
+        return Line(piece.text, tokens, piece.pause_seconds, "".join(dict.fromkeys(skipped)))
+
+
+def _is_sound(symbol: str) -> bool:
+    return symbol not in SPECIALS and symbol not in phonemes.STRESS and symbol[0].isalnum()
+
+
+def _nothing(text: str, language: str, skipped: str, spelled: list[list[str] | RowError]) -> str:
+    reasons = [str(found) for found in spelled if isinstance(found, RowError)]
+    if skipped:
+        return (
+            f"nothing is left to say of {text[:40]!r} in {language}: this model does not know {' '.join(skipped[:20])}"
+        )
+    return reasons[0] if reasons else f"the text {text[:40]!r} has no letter or number in it: nothing to say"

@@ -1,0 +1,79 @@
+"""Adam (Kingma & Ba 2015) with a running average of the weights, as few graph operations as it takes.
+
+TensorFlow's fused update is one operation a variable; Keras' AdamW took 3.9 s of tracing and 8 ms a step for 120 of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from myxtts.errors import CheckpointError
+
+_EPSILON = 1e-8
+
+
+class Adam(tf.Module):
+    """Moments and averages of some Keras variables. Everything it knows goes through `state` and `restore`."""
+
+    def __init__(self, variables: Sequence[Any], beta1: float, beta2: float, ema_decay: float):
+        super().__init__(name="adam")
+        self.paths = [variable.path for variable in variables]
+        self.variables_ = [variable.value for variable in variables]
+        self.beta1, self.beta2, self.ema_decay = beta1, beta2, ema_decay
+        zeros = [np.zeros(variable.shape, np.float32) for variable in variables]
+        self.first = [tf.Variable(zero, trainable=False) for zero in zeros]
+        self.second = [tf.Variable(zero, trainable=False) for zero in zeros]
+        self.average = [tf.Variable(tf.convert_to_tensor(variable), trainable=False) for variable in self.variables_]
+        self.updates = tf.Variable(0, dtype=tf.int64, trainable=False)
+
+    def apply(self, gradients: Sequence[Any], learning_rate: Any) -> None:
+        """One update, and the averages after it."""
+        count = tf.cast(self.updates.assign_add(1), tf.float32)
+        # The average follows closely at first: its own beginning would otherwise weigh for 1 / (1 - decay) updates.
+        share = 1.0 - tf.minimum(self.ema_decay, (1.0 + count) / (10.0 + count))
+        powers = tf.pow(self.beta1, count), tf.pow(self.beta2, count)
+        for variable, first, second, average, gradient in zip(
+            self.variables_, self.first, self.second, self.average, gradients, strict=True
+        ):
+            tf.raw_ops.ResourceApplyAdam(
+                var=variable.handle, m=first.handle, v=second.handle, beta1_power=powers[0], beta2_power=powers[1],
+                lr=learning_rate, beta1=self.beta1, beta2=self.beta2, epsilon=_EPSILON, grad=gradient,
+            )  # fmt: skip
+            average.assign_sub((average - variable) * share)
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Within, the model has the averaged weights; afterwards its own again, bit for bit."""
+        own = [tf.identity(variable) for variable in self.variables_]
+        try:
+            for variable, average in zip(self.variables_, self.average, strict=True):
+                variable.assign(average)
+            yield
+        finally:
+            for variable, value in zip(self.variables_, own, strict=True):
+                variable.assign(value)
+
+    def averages(self) -> dict[str, np.ndarray]:
+        return {path: average.numpy() for path, average in zip(self.paths, self.average, strict=True)}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The moments by name; the averages are kept beside the weights."""
+        moments = {f"first/{path}": value.numpy() for path, value in zip(self.paths, self.first, strict=True)}
+        moments |= {f"second/{path}": value.numpy() for path, value in zip(self.paths, self.second, strict=True)}
+        return moments | {"updates": self.updates.numpy()}
+
+    def restore(self, state: Mapping[str, np.ndarray], averages: Mapping[str, np.ndarray]) -> None:
+        wanted = {f"{kind}/{path}" for kind in ("first", "second") for path in self.paths} | {"updates"}
+        missing = sorted(wanted.symmetric_difference(state)) or sorted(set(self.paths) - set(averages))
+        if missing:
+            raise CheckpointError(f"the optimiser's state does not fit the model ({missing[0]}): start over with --reset")
+        for at, path in enumerate(self.paths):
+            self.first[at].assign(state[f"first/{path}"])
+            self.second[at].assign(state[f"second/{path}"])
+            self.average[at].assign(averages[path])
+        self.updates.assign(state["updates"])

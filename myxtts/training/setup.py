@@ -1,0 +1,112 @@
+"""From a config and a feed to a model that fits both; and what must be told to TensorFlow before it begins."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from myxtts.config.config import XTTSConfig
+from myxtts.data.pipeline import Feed
+from myxtts.errors import CacheMismatch
+from myxtts.features.mel import log_mel
+from myxtts.models.description import ModelDescription
+from myxtts.models.xtts import XTTS
+
+log = logging.getLogger(__name__)
+
+_STATISTICS_UTTERANCES = 500  # their mean is within 0.01 of that of 100,000
+_VOICE_CLIPS = 4
+
+
+def prepare_tensorflow(config: XTTSConfig) -> None:
+    """GPU memory grows as it is needed; with `deterministic` every operation gives the same bits each time."""
+    for gpu in tf.config.list_physical_devices("GPU"):
+        try:
+            tf.config.experimental.set_memory_growth(gpu, True)
+        except RuntimeError:  # TensorFlow has already begun, in a notebook for instance
+            log.warning("TensorFlow was started before training: it has taken the memory of the GPU as a whole")
+    if config.training.deterministic:
+        tf.config.experimental.enable_op_determinism()
+
+
+def precision_for(config: XTTSConfig) -> str:
+    """What the config says, or what this machine computes best in."""
+    if config.training.precision != "auto":
+        return config.training.precision
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability", (0, 0))
+        return "bfloat16" if capability >= (8, 0) else "float16" if capability >= (7, 0) else "float32"
+    return "bfloat16" if _cpu_has_bfloat16() else "float32"
+
+
+def _cpu_has_bfloat16() -> bool:
+    try:
+        with open("/proc/cpuinfo") as file:
+            flags = next((line for line in file if line.startswith("flags")), "")
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def describe_model(config: XTTSConfig, feed: Feed) -> ModelDescription:
+    """The model of a config for the texts, languages and speakers of a feed."""
+    longest = max((cache.table for cache in feed.caches), key=len)
+    settings = feed.caches[0].body["settings"]
+    return ModelDescription(
+        size=config.model.size,
+        head=config.model.head,
+        token_table=list(longest.symbols),
+        languages=list(feed.languages),
+        speakers=feed.speakers,
+        tokens=settings["tokens"],
+        audio=settings["audio"],
+    )
+
+
+
+
+def build_model(config: XTTSConfig, feed: Feed) -> XTTS:
+    """A new model, its first weights drawn from `training.seed`, its statistics those of the feed."""
+    tf.keras.utils.set_random_seed(config.training.seed)
+    model = XTTS(describe_model(config, feed), precision_for(config))
+    model.set_statistics(*mel_statistics(feed))
+    return model
+
+
+def mel_statistics(feed: Feed) -> tuple[float, float]:
+    """Mean and spread of log-mel values over some of the utterances of the feed."""
+    sums, squares, count = 0.0, 0.0, 0
+    for cache, table in zip(feed.caches, feed.tables, strict=True):
+        chosen = table.members[:: max(len(table.members) // _STATISTICS_UTTERANCES, 1)]
+        for utterance in chosen.tolist():
+            mel = _mel_of(cache, utterance).astype(np.float64)
+            sums, squares, count = sums + mel.sum(), squares + np.square(mel).sum(), count + mel.size
+    mean = sums / count
+    return mean, float(np.sqrt(max(squares / count - mean**2, 1e-6)))
+
+
+def _mel_of(cache: Any, utterance: int) -> np.ndarray:
+    return cache.frames(utterance) if cache.mel is not None else log_mel(cache.samples(utterance))
+
+
+def example_voice(feed: Feed) -> dict[str, np.ndarray]:
+    """A few clips of the speaker who speaks most, kept with the model: its voice when no other is asked for."""
+    speakers = np.concatenate([feed.columns[base + table.members, 4] for base, table in zip(feed.bases, feed.tables)])
+    speaker = np.bincount(speakers).argmax()
+    cache, table, base = next(
+        (cache, table, base)
+        for cache, table, base in zip(feed.caches, feed.tables, feed.bases, strict=True)
+        if (feed.columns[base + table.members, 4] == speaker).any()
+    )
+    own = table.members[feed.columns[base + table.members, 4] == speaker]
+    longest = own[np.argsort(-cache.columns["n_frames"][own], kind="stable")][:_VOICE_CLIPS]
+    length = feed.data.reference_frames or 192
+    clips = [_mel_of(cache, utterance)[:length] for utterance in longest.tolist()]
+    reference = np.full((len(clips), length, clips[0].shape[1]), np.log(1e-5), np.float16)
+    for clip, place in zip(clips, reference, strict=True):
+        place[: len(clip)] = clip
+    return {"reference": reference, "lengths": np.array([len(clip) for clip in clips], np.int32)}

@@ -1,0 +1,170 @@
+"""One training step: from a batch, as it crossed to the device, to an update. Compiled once per batch shape.
+
+The step is skipped, and says so, where its loss or gradient is not finite: a bad batch costs its own time only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from myxtts.config.config import TrainingConfig
+from myxtts.data.device import widen
+from myxtts.monitor import current_monitor
+from myxtts.training.optimiser import Adam
+from myxtts.training.schedule import learning_rate
+
+# Float16 gradients below 6e-8 vanish: the loss is scaled up, halved on overflow and doubled after this many good steps.
+_FIRST_LOSS_SCALE, _GOOD_STEPS, _LARGEST_LOSS_SCALE = 2.0**15, 2000, 2.0**24
+
+Batch = Mapping[str, Any]
+
+
+class Step:
+    """`run(batch, step)` trains the model on one batch and returns its numbers."""
+
+    def __init__(self, model: Any, training: TrainingConfig, total_steps: int):
+        self.model, self.training = model, training
+        self.optimiser = Adam(model.trainable_variables, training.beta1, training.beta2, training.ema_decay)
+        self.micro_batches = 1
+        # Variables, because they change during a run and a constant would be compiled in.
+        self.total_steps = tf.Variable(total_steps, dtype=tf.int64, trainable=False)
+        self.rate_scale = tf.Variable(1.0, trainable=False)
+        self.loss_scale = tf.Variable(_FIRST_LOSS_SCALE if model.precision == "float16" else 1.0, trainable=False)
+        self._good_steps = tf.Variable(0, dtype=tf.int64, trainable=False)
+        accumulates = training.gradient_accumulation_steps > 1
+        zeros = [tf.zeros(variable.shape) for variable in self.optimiser.variables_] if accumulates else []
+        self._sums = [tf.Variable(zero, trainable=False) for zero in zeros]
+        self._summed = tf.Variable(0, dtype=tf.int64, trainable=False)
+        self._compiled: dict[tuple[Any, ...], Any] = {}
+        self.names: list[str] = []
+
+    @property
+    def eager(self) -> bool:
+        return self.training.enable_eager_debug or not self.training.enable_graph_mode
+
+    def run(self, batch: Batch, step: int) -> dict[str, float]:
+        """Train on one batch; the numbers are here when it returns, so its time is the step's."""
+        return self._call(batch, step, True)
+
+    def compile(self, spec: Mapping[str, tf.TensorSpec]) -> None:
+        """Get ready for a batch shape. A batch of nothing goes through, because half of the work is done by the first
+        call; it changes no variable."""
+        nothing = {name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()}
+        self._call(nothing, 0, False)
+
+    def _call(self, batch: Batch, step: int, apply: bool) -> dict[str, float]:
+        numbers = self._function(batch)(dict(batch), tf.constant(step, tf.int64), tf.constant(apply))
+        return dict(zip(self.names, numbers.numpy().tolist(), strict=True))
+
+    def _function(self, batch: Batch) -> Any:
+        if self.eager:
+            return self._step
+        shape = (self.micro_batches, *((name, *part.shape) for name, part in batch.items()))
+        if shape not in self._compiled:
+            current_monitor().count("step.traces")
+            xla = self.training.enable_xla_compilation
+            self._compiled[shape] = tf.function(self._step, jit_compile=xla, autograph=False)
+        return self._compiled[shape]
+
+    def _step(self, batch: dict[str, Any], step: Any, apply: Any) -> Any:
+        wide = widen(batch)
+        losses, outputs, gradients = self._gradients(wide, step)
+        gradients = [gradient / self.loss_scale for gradient in gradients]
+        norm, loss = tf.linalg.global_norm(gradients), tf.add_n(list(losses.values()))
+        finite = tf.math.is_finite(norm) & tf.math.is_finite(loss)
+        rate = self._learning_rate(step)
+        tf.cond(apply & finite, lambda: self._update(gradients, norm, rate, step), tf.no_op)
+        if self.model.precision == "float16":
+            tf.cond(apply, lambda: self._rescale(finite), tf.no_op)
+        numbers = losses | {"loss": loss, "grad_norm": norm, "learning_rate": rate, "finite": finite}
+        numbers |= {name: outputs[name] for name in ("predicted_frames", "true_frames")}
+        self.names = list(numbers)
+        return tf.stack([tf.cast(value, tf.float32) for value in numbers.values()])
+
+    def _gradients(self, batch: dict[str, Any], step: Any) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
+        """Losses and gradients of a batch, if need be in parts that fit into memory: then means over the parts."""
+        parts = [self._part_gradients(part, step, at) for at, part in enumerate(_parts(batch, self.micro_batches))]
+        share = 1.0 / len(parts)
+        losses = {name: tf.add_n([losses[name] for losses, _, _ in parts]) * share for name in parts[0][0]}
+        sums = ("predicted_frames", "true_frames")
+        outputs = {name: tf.add_n([outputs[name] for _, outputs, _ in parts]) for name in sums}
+        return losses, outputs, [tf.add_n(same) * share for same in zip(*(each for _, _, each in parts), strict=True)]
+
+    def _part_gradients(self, batch: dict[str, Any], step: Any, at: int) -> tuple[Any, Any, Any]:
+        seed = tf.stack([tf.constant(self.training.seed ^ at << 20, tf.int32), tf.cast(step, tf.int32)])
+        variables = self.optimiser.variables_
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(variables)
+            losses, outputs = self.model.losses_of(batch, seed, step)
+            scaled = tf.add_n(list(losses.values())) * self.loss_scale
+        gradients = tape.gradient(scaled, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return losses, outputs, [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+    def _learning_rate(self, step: Any) -> Any:
+        training = self.training
+        rate = learning_rate(step, training.schedule, training.learning_rate, training.warmup_steps,
+                             self.total_steps, training.learning_rate_floor)  # fmt: skip
+        return rate * self.rate_scale
+
+    def _update(self, gradients: Sequence[Any], norm: Any, rate: Any, step: Any) -> Any:
+        if not self._sums:
+            self.optimiser.apply(self._clipped(gradients, norm), rate)
+            return tf.no_op()
+        for total, gradient in zip(self._sums, gradients, strict=True):
+            total.assign_add(gradient)
+        count = self._summed.assign_add(1)
+        last = tf.equal((step + 1) % self.training.gradient_accumulation_steps, 0)
+        return tf.cond(last, lambda: self._update_by_sums(count, rate), tf.no_op)
+
+    def _update_by_sums(self, count: Any, rate: Any) -> Any:
+        """With the mean of the gradients that were finite."""
+        means = [total / tf.cast(count, tf.float32) for total in self._sums]
+        self.optimiser.apply(self._clipped(means, tf.linalg.global_norm(means)), rate)
+        for total in self._sums:
+            total.assign(tf.zeros_like(total))
+        self._summed.assign(0)
+        return tf.no_op()
+
+    def _clipped(self, gradients: Sequence[Any], norm: Any) -> list[Any]:
+        most = self.training.clip_norm
+        shrink = most / tf.maximum(norm, most) if most else 1.0
+        return [gradient * shrink for gradient in gradients]
+
+    def _rescale(self, finite: Any) -> Any:
+        good = self._good_steps.assign(tf.where(finite, self._good_steps + 1, 0))
+        grown = tf.where(good % _GOOD_STEPS == _GOOD_STEPS - 1, self.loss_scale * 2.0, self.loss_scale)
+        self.loss_scale.assign(tf.clip_by_value(tf.where(finite, grown, self.loss_scale / 2.0), 1.0, _LARGEST_LOSS_SCALE))
+        return tf.no_op()
+
+    # ---- what a checkpoint keeps ----
+
+    def state(self) -> dict[str, np.ndarray]:
+        scalars = {"rate_scale": self.rate_scale, "loss_scale": self.loss_scale, "good_steps": self._good_steps,
+                   "total_steps": self.total_steps}  # fmt: skip
+        return self.optimiser.state() | {f"step/{name}": variable.numpy() for name, variable in scalars.items()}
+
+    def restore(self, state: Mapping[str, np.ndarray], averages: Mapping[str, np.ndarray]) -> None:
+        own = {name.removeprefix("step/"): value for name, value in state.items() if name.startswith("step/")}
+        self.optimiser.restore({name: value for name, value in state.items() if name[:5] != "step/"}, averages)
+        self.rate_scale.assign(own["rate_scale"])
+        self.loss_scale.assign(own["loss_scale"])
+        self._good_steps.assign(own["good_steps"])
+        self.total_steps.assign(own["total_steps"])
+        for total in self._sums:
+            total.assign(tf.zeros_like(total))
+        self._summed.assign(0)
+
+
+def _parts(batch: dict[str, Any], n: int) -> list[dict[str, Any]]:
+    """The batch cut into n parts along its rows; what has no rows goes into each. The last may be smaller."""
+    rows = int(batch["tokens"].shape[0])
+    size = -(-rows // n)
+    whole = {name: part for name, part in batch.items() if part.shape.rank == 0}
+    cut = {name: part for name, part in batch.items() if part.shape.rank}
+    return [
+        whole | {name: part[first : first + size] for name, part in cut.items()} for first in range(0, rows, size)
+    ]
