@@ -93,7 +93,7 @@ class ModelConfig(Settings):
 class TrainingConfig(Settings):
     section = "training"
 
-    run_dir: str = setting("runs/voice", "Where a run keeps its checkpoints, log and samples.")
+    run_dir: str | None = setting(None, "Where a run keeps its checkpoints and log; null: runs/NAME of the data.")
     seed: int = setting(0, "Decides the order of the batches and every random draw.", 0, 2**31 - 1)
     epochs: int | None = setting(None, "Stop after this many epochs.", 1)
     steps: int | None = setting(None, "Stop after this many steps; 20000 if no end is named.", 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 
@@ -19,7 +19,7 @@ class _End:
         self.error = error
 
 
-def ahead(source: Iterable[Any], depth: int = 4) -> Iterator[Any]:
+def ahead(source: Iterable[Any], depth: int = 4) -> Generator[Any]:
     """The items of `source` in order; from the first on, up to `depth` are fetched before they are asked for.
 
     What the source raises is raised here, in its turn. Closing the iterator, or dropping it, stops the thread.

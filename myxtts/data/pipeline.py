@@ -13,7 +13,7 @@ A batch is a dict; B, F and T are its bucket's batch size, frames and tokens, R 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -74,7 +74,7 @@ class Feed(Plan):
             batches = batches.prefetch(self.data.prefetch_buffer_size)
         return stage(batches.with_options(self.options()), device, self.data)
 
-    def batches(self, start_step: int = 0, stop_step: int | None = None, **options: Any) -> Iterator[Tensors]:
+    def batches(self, start_step: int = 0, stop_step: int | None = None, **options: Any) -> Generator[Tensors]:
         """The same batches for a loop in Python: taken out ahead, so that the loop does not wait for a hand-over."""
         return ahead(self.dataset(start_step, stop_step, **options))
 

@@ -32,7 +32,7 @@ def read_plain_wav(
         if max_seconds is not None and n_bytes > 2 * rate * max_seconds:
             return None
         samples = np.empty(n_bytes // 2, "<i2")
-        whole = os.preadv(file, [samples], start) == 2 * len(samples)
+        whole = os.preadv(file, [samples.data], start) == 2 * len(samples)
     except OSError:
         return None
     finally:

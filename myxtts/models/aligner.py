@@ -54,7 +54,7 @@ def search(scores: Any, token_lengths: Any, frame_lengths: Any) -> Any:
 
     scores float32 [batch, frames, tokens] -> frames per token, int32 [batch, tokens]; 0 for padding.
     """
-    batch, frames, tokens = lengths_of(scores)
+    _, frames, tokens = lengths_of(scores)
     advanced = _best_advances(tf.transpose(scores, [1, 0, 2]))
     token = _walk_back(advanced, token_lengths, frame_lengths)
     real = tf.range(frames)[None] < frame_lengths[:, None]

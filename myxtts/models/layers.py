@@ -48,9 +48,12 @@ def fold(seed: Any | None, number: int) -> Any | None:
 
 
 class Linear(keras.layers.Layer):
-    """x W + b over the last axis. One matrix product of two dimensions, which TensorFlow fuses with bias and ReLU."""
+    """x W + b over the last axis. One matrix product of two dimensions, which TensorFlow fuses with bias and ReLU.
 
-    def __init__(self, inputs: int, units: int, *, gain: float = 1.0, bias: float = 0.0, **options: Any):
+    `bias` is what b begins with; None for no bias, as before a softmax, which would not notice it.
+    """
+
+    def __init__(self, inputs: int, units: int, *, gain: float = 1.0, bias: float | None = 0.0, **options: Any):
         super().__init__(**options)
         self.inputs, self.units = inputs, units
         self._gain, self._bias = gain, bias
@@ -58,11 +61,14 @@ class Linear(keras.layers.Layer):
     def build(self, input_shape: Any = None) -> None:
         spread = keras.initializers.VarianceScaling(self._gain, "fan_in", "truncated_normal")
         self.kernel = self.add_weight((self.inputs, self.units), spread, name="kernel")
-        self.bias = self.add_weight((self.units,), keras.initializers.Constant(self._bias), name="bias")
+        if self._bias is not None:
+            self.bias = self.add_weight((self.units,), keras.initializers.Constant(self._bias), name="bias")
 
     def call(self, x: Any) -> Any:
         flat = tf.matmul(tf.reshape(x, [-1, self.inputs]), self.kernel)
-        return tf.reshape(tf.nn.bias_add(flat, self.bias), [*lengths_of(x)[:-1], self.units])
+        if self._bias is not None:
+            flat = tf.nn.bias_add(flat, self.bias)
+        return tf.reshape(flat, [*lengths_of(x)[:-1], self.units])
 
 
 class DepthwiseConvolution(keras.layers.Layer):
@@ -156,7 +162,7 @@ class LatentAttention(keras.layers.Layer):
         policy = self.dtype_policy
         self._scale = voice_dim**-0.5
         self.query = Linear(channels, voice_dim, name="query", dtype=policy)
-        self.key = Linear(voice_dim, voice_dim, name="key", dtype=policy)
+        self.key = Linear(voice_dim, voice_dim, bias=None, name="key", dtype=policy)
         self.value = Linear(voice_dim, channels, gain=0.1, name="value", dtype=policy)
 
     def build(self, input_shape: Any = None) -> None:

@@ -28,7 +28,7 @@ class ReferenceEncoder(keras.layers.Layer):
         self._n_mels, self._dim, self._tokens = n_mels, dim, size.latent_tokens
         self.patches = Linear(_PATCH_FRAMES * n_mels, dim, gain=2.0, name="patches", dtype=policy)
         self.along = [Convolution(dim, dim, 5, name=f"along_{n}", dtype=policy) for n in range(2)]
-        self.importance = Linear(dim, 1, name="importance", dtype="float32")
+        self.importance = Linear(dim, 1, bias=None, name="importance", dtype="float32")
         self.to_vector = Linear(2 * dim, dim, name="to_vector", dtype="float32")
         self.to_tokens = Linear(dim, dim, name="to_tokens", dtype="float32")
 

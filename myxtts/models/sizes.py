@@ -25,12 +25,8 @@ class Size:
 
 SIZES = {
     "tiny": Size(dim=192, encoder_blocks=4, decoder_blocks=6, voice_dim=128, duration_dim=128),
-    "small": Size(
-        dim=384, encoder_blocks=6, decoder_blocks=10, voice_dim=256, duration_dim=256, decoder_dropout=0.05
-    ),
-    "normal": Size(
-        dim=640, encoder_blocks=8, decoder_blocks=16, voice_dim=256, duration_dim=320, decoder_dropout=0.1
-    ),
+    "small": Size(dim=384, encoder_blocks=6, decoder_blocks=10, voice_dim=256, duration_dim=256, decoder_dropout=0.05),
+    "normal": Size(dim=640, encoder_blocks=8, decoder_blocks=16, voice_dim=256, duration_dim=320, decoder_dropout=0.1),
 }
 
 

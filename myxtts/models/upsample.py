@@ -15,7 +15,8 @@ def tokens_at(durations: Any, frames: Any) -> tuple[Any, Any]:
     """For frame numbers int32 [batch, n]: the token there, int32 [batch, n], and where in it, float32 [batch, n, 3]:
     share passed, frames since its start, frames to its end. After the last token, the last token."""
     ends = tf.cumsum(durations, axis=1)
-    token = tf.minimum(tf.searchsorted(ends, frames, side="right"), lengths_of(durations)[1] - 1)
+    last = tf.maximum(ends[:, -1:] - 1, 0)
+    token = tf.minimum(tf.searchsorted(ends, tf.minimum(frames, last), side="right"), lengths_of(durations)[1] - 1)
     spoken, end = (tf.gather(values, token, batch_dims=1) for values in (durations, ends))
     since = tf.cast(frames - (end - spoken), tf.float32) + 0.5
     length = tf.cast(tf.maximum(spoken, 1), tf.float32)

@@ -1,7 +1,7 @@
 """The whole model: from a batch to its losses, from a text and a voice to mel frames.
 
-    reference -> voice        tokens -> hidden, mu        mel, mu -> durations (search)
-    hidden -> predicted durations        hidden, mu, durations -> decoder -> mel
+reference -> voice        tokens -> hidden, mu        mel, mu -> durations (search)
+hidden -> predicted durations        hidden, mu, durations -> decoder -> mel
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ class XTTS(keras.Model):
         durations = align(mel, mu, token_lengths, frame_lengths, step)
         log_frames = self.duration_predictor(hidden, inside, voice.vector, fold(seed, _DURATION))
         told = {"mel": mel, "voice": voice, "hidden": hidden, "mu": mu, "durations": durations, "batch": batch}
-        return told | self._prior(told) | _duration_terms(log_frames, durations, inside * batch["weight"][:, None, None])
+        return (
+            told | self._prior(told) | _duration_terms(log_frames, durations, inside * batch["weight"][:, None, None])
+        )
 
     def _prior(self, told: Tensors) -> Tensors:
         """How well each token's one frame fits the frames it was aligned with: what teaches `mu`."""
@@ -182,7 +184,9 @@ class XTTS(keras.Model):
     def _check_head(self, flow_steps: int) -> None:
         head = self.description.head
         if flow_steps and head == "regression":
-            raise SpeechError(f"found {flow_steps} flow steps, but this model has a regression head only: leave --steps out")
+            raise SpeechError(
+                f"found {flow_steps} flow steps, but this model has a regression head only: leave --steps out"
+            )
         if not flow_steps and head == "flow":
             raise SpeechError("found 0 flow steps, but this model has a flow head only: give --steps 8, for example")
 

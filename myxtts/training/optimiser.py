@@ -1,6 +1,6 @@
 """Adam (Kingma & Ba 2015) with a running average of the weights, as few graph operations as it takes.
 
-TensorFlow's fused update is one operation a variable; Keras' AdamW took 3.9 s of tracing and 8 ms a step for 120 of them.
+TensorFlow's fused update is one operation a variable; Keras' AdamW took 3.9 s of tracing and 8 ms a step for 120.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Adam(tf.Module):
         wanted = {f"{kind}/{path}" for kind in ("first", "second") for path in self.paths} | {"updates"}
         missing = sorted(wanted.symmetric_difference(state)) or sorted(set(self.paths) - set(averages))
         if missing:
-            raise CheckpointError(f"the optimiser's state does not fit the model ({missing[0]}): start over with --reset")
+            raise CheckpointError(
+                f"the optimiser's state does not fit the model ({missing[0]}): start over with --reset"
+            )
         for at, path in enumerate(self.paths):
             self.first[at].assign(state[f"first/{path}"])
             self.second[at].assign(state[f"second/{path}"])

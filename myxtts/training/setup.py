@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
-from myxtts.errors import CacheMismatch
 from myxtts.features.mel import log_mel
 from myxtts.models.description import ModelDescription
 from myxtts.models.xtts import XTTS
@@ -67,8 +66,6 @@ def describe_model(config: XTTSConfig, feed: Feed) -> ModelDescription:
     )
 
 
-
-
 def build_model(config: XTTSConfig, feed: Feed) -> XTTS:
     """A new model, its first weights drawn from `training.seed`, its statistics those of the feed."""
     tf.keras.utils.set_random_seed(config.training.seed)
@@ -95,14 +92,11 @@ def _mel_of(cache: Any, utterance: int) -> np.ndarray:
 
 def example_voice(feed: Feed) -> dict[str, np.ndarray]:
     """A few clips of the speaker who speaks most, kept with the model: its voice when no other is asked for."""
-    speakers = np.concatenate([feed.columns[base + table.members, 4] for base, table in zip(feed.bases, feed.tables)])
-    speaker = np.bincount(speakers).argmax()
-    cache, table, base = next(
-        (cache, table, base)
-        for cache, table, base in zip(feed.caches, feed.tables, feed.bases, strict=True)
-        if (feed.columns[base + table.members, 4] == speaker).any()
-    )
-    own = table.members[feed.columns[base + table.members, 4] == speaker]
+    places = zip(feed.tables, feed.bases, strict=True)
+    speakers = [feed.columns[base + table.members, 4] for table, base in places]
+    most = np.bincount(np.concatenate(speakers)).argmax()
+    at = next(at for at, here in enumerate(speakers) if (here == most).any())
+    cache, own = feed.caches[at], feed.tables[at].members[speakers[at] == most]
     longest = own[np.argsort(-cache.columns["n_frames"][own], kind="stable")][:_VOICE_CLIPS]
     length = feed.data.reference_frames or 192
     clips = [_mel_of(cache, utterance)[:length] for utterance in longest.tolist()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import tensorflow as tf
@@ -24,7 +24,7 @@ class FeedSource:
     def __init__(self, feed: Feed):
         self.feed, self.steps_per_epoch = feed, feed.steps_per_epoch
 
-    def batches(self, start_step: int = 0, stop_step: int | None = None) -> Iterator[Batch]:
+    def batches(self, start_step: int = 0, stop_step: int | None = None) -> Generator[Batch]:
         return self.feed.batches(start_step, stop_step, device=first_gpu())
 
     def specs(self) -> list[dict[str, tf.TensorSpec]]:
@@ -53,7 +53,7 @@ class DatasetSource:
         self.endless = length == tf.data.INFINITE_CARDINALITY
         log.warning("a plain dataset cannot be asked for a step: a resumed run begins it anew; a Feed goes on in place")
 
-    def batches(self, start_step: int = 0, stop_step: int | None = None) -> Iterator[Batch]:
+    def batches(self, start_step: int = 0, stop_step: int | None = None) -> Generator[Batch]:
         """Without `stop_step` over and over; with it one pass, for validation."""
         return ahead(self.dataset if stop_step is not None or self.endless else self.dataset.repeat())
 
@@ -88,7 +88,9 @@ def as_batch(*parts: Any) -> Batch:
     if len(parts) == 1 and isinstance(parts[0], dict):
         return parts[0]
     if len(parts) != 4:
-        raise TrainingError(f"found batches of {len(parts)} parts, expected (tokens, mel, token lengths, frame lengths)")
+        raise TrainingError(
+            f"found batches of {len(parts)} parts, expected (tokens, mel, token lengths, frame lengths)"
+        )
     tokens, mel, token_lengths, frame_lengths = parts
     nobody = tf.zeros_like(token_lengths)
     return {

@@ -137,7 +137,9 @@ class Step:
     def _rescale(self, finite: Any) -> Any:
         good = self._good_steps.assign(tf.where(finite, self._good_steps + 1, 0))
         grown = tf.where(good % _GOOD_STEPS == _GOOD_STEPS - 1, self.loss_scale * 2.0, self.loss_scale)
-        self.loss_scale.assign(tf.clip_by_value(tf.where(finite, grown, self.loss_scale / 2.0), 1.0, _LARGEST_LOSS_SCALE))
+        self.loss_scale.assign(
+            tf.clip_by_value(tf.where(finite, grown, self.loss_scale / 2.0), 1.0, _LARGEST_LOSS_SCALE)
+        )
         return tf.no_op()
 
     # ---- what a checkpoint keeps ----
@@ -165,6 +167,4 @@ def _parts(batch: dict[str, Any], n: int) -> list[dict[str, Any]]:
     size = -(-rows // n)
     whole = {name: part for name, part in batch.items() if part.shape.rank == 0}
     cut = {name: part for name, part in batch.items() if part.shape.rank}
-    return [
-        whole | {name: part[first : first + size] for name, part in cut.items()} for first in range(0, rows, size)
-    ]
+    return [whole | {name: part[first : first + size] for name, part in cut.items()} for first in range(0, rows, size)]

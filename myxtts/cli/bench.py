@@ -1,0 +1,65 @@
+"""`myxtts bench` measures loaders."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from myxtts.cli.shared import (
+    Result,
+    UsageError,
+    add_config_flags,
+    add_verb,
+    cache_of,
+    load_config,
+    positive,
+    progress_bar,
+)
+
+
+def add(verbs: Any) -> None:
+    parser = add_verb(verbs, "bench", run, "measure loaders side by side, with an emulated accelerator",
+        "  myxtts bench voice.cache\n  myxtts bench ~/corpus --loaders mapped,python --plot au.png")  # fmt: skip
+    parser.add_argument("data", metavar="CACHE_OR_CORPUS", type=Path)
+    parser.add_argument("--batch-size", metavar="N", type=positive, help="default: data.batch_size")
+    parser.add_argument(
+        "--loaders", metavar="A,B,C", help="some of limit, mapped, limit-audio, mapped-audio, native, npy, python"
+    )
+    parser.add_argument("--step-ms", metavar="A,B,C", default="5,10,20,50", help="step times to emulate")
+    parser.add_argument("--cold", action="store_true", help="drop the files from memory before each loader")
+    parser.add_argument("--plot", metavar="FILE.png", type=Path, help="draw utilisation over step time")
+    add_config_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    from myxtts.cache.reader import Cache
+    from myxtts.performance.bench import as_table, bench, plot, usable_loaders
+
+    config = load_config(arguments)
+    if arguments.batch_size:
+        config.data.batch_size = arguments.batch_size
+    cache = cache_of(arguments.data, config)
+    loaders = arguments.loaders.split(",") if arguments.loaders else usable_loaders(Cache(cache))
+    with progress_bar(len(loaders) + 1, "measuring", "loader") as bar:
+
+        def show(what: str) -> None:
+            bar.set_postfix_str(what)
+            bar.update(0 if what == "controls" else 1)
+
+        result = bench(cache, config, loaders, _step_times(arguments.step_ms), arguments.cold, show)
+    if arguments.plot:
+        plot(result, arguments.plot)
+    return 0, result, as_table(result)
+
+
+def _step_times(text: str) -> list[float]:
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = [0.0]
+    if not all(0 < value < 1e7 for value in values):  # NaN fails too
+        raise UsageError(f"--step-ms {text}: expected milliseconds separated by commas, for example 5,10,20")
+    return values

@@ -1,0 +1,76 @@
+"""`myxtts say` speaks a text in the voice of a reference clip."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from myxtts.cli.shared import Result, UsageError, add_verb, progress_bar
+
+
+def add(verbs: Any) -> None:
+    parser = add_verb(verbs, "say", run, "speak a text in the voice of a reference clip",
+        "  myxtts say 'Good morning.' --model runs/anna -o morning.wav\n"
+        "  myxtts say --file story.txt --voice me.wav --voice me2.wav --model runs/anna -o story.wav\n"
+        "  echo 'From a pipe.' | myxtts say - --model runs/anna -o pipe.wav")  # fmt: skip
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="what to say; - reads it from standard input")
+    parser.add_argument("--file", metavar="FILE", type=Path, help="a text file (UTF-8) to read aloud")
+    parser.add_argument("--model", metavar="RUN", type=Path, required=True, help="run, checkpoint or exported model")
+    parser.add_argument("-o", "--output", metavar="OUT.wav", type=Path, required=True, help=".wav or .flac")
+    parser.add_argument("--voice", metavar="REF.wav", type=Path, action="append",
+                        help="a recording of the wanted voice; may be repeated (default: as trained)")  # fmt: skip
+    parser.add_argument("--language", metavar="CODE", help="default: that of the voice")
+    parser.add_argument("--speed", metavar="X", type=float, default=1.0, help="2 is twice as fast (0.25 to 4)")
+    parser.add_argument("--steps", metavar="N", type=int, help="steps of the flow head, where the model has one")
+    parser.add_argument("--temperature", metavar="T", type=float, default=0.667, help="noise of the flow head")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another one speaks differently (flow head)")
+    parser.add_argument("--vocoder", metavar="NAME", default="griffin-lim")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    text = _text(arguments)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    from myxtts.inference.speech import join
+    from myxtts.inference.synthesizer import Synthesizer
+
+    pieces = Synthesizer.load(arguments.model).stream(
+        text,
+        arguments.voice,
+        language=arguments.language,
+        speed=arguments.speed,
+        steps=arguments.steps,
+        temperature=arguments.temperature,
+        seed=arguments.seed,
+        vocoder=arguments.vocoder,
+    )
+    spoken = []
+    with progress_bar(len(text), "speaking", "char") as bar:
+        for piece in pieces:
+            spoken.append(piece)
+            bar.update(len(piece.text))
+    speech = join(spoken)
+    speech.save(arguments.output)
+    result = {
+        "output": str(arguments.output),
+        "seconds": round(speech.seconds, 3),
+        "sentences": len(spoken),
+        "skipped": speech.skipped,
+        "timings": {name: round(value, 1) for name, value in speech.timings.items()},
+    }
+    return 0, result, f"{arguments.output}: {speech.seconds:.1f} s of speech, {len(spoken)} sentence(s)"
+
+
+def _text(arguments: argparse.Namespace) -> str:
+    if (arguments.text is None) == (arguments.file is None):
+        raise UsageError("give one TEXT, or --file FILE, or - for standard input")
+    try:
+        if arguments.file is not None:
+            return str(arguments.file.read_text(encoding="utf-8-sig"))
+        if arguments.text == "-":
+            return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the text is not UTF-8 ({error.reason} at byte {error.start}): convert it first") from None
+    return str(arguments.text)

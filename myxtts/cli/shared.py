@@ -1,0 +1,149 @@
+"""What the verbs share: how they are declared, which config and data their arguments mean, progress bars."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+log = logging.getLogger(__name__)
+
+Result = tuple[int, dict[str, Any], str]  # exit code, what --json prints, what a person reads
+
+
+class UsageError(Exception):
+    pass
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises instead of exiting, so that a usage error too is JSON for those who asked for JSON."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see '{self.prog} --help')")
+
+
+def add_verb(verbs: Any, name: str, verb: Callable[..., Result], help: str, examples: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        help=help,
+        description=help,
+        epilog=f"examples:\n{examples}",
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.set_defaults(verb=verb)
+    return parser
+
+
+def add_config_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="YAML file with settings")
+    parser.add_argument("--preset", metavar="NAME", help="settings for a class of machine, see 'myxtts config'")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
+                        help="one setting, for example data.language=fa; may be repeated")  # fmt: skip
+
+
+def load_config(arguments: argparse.Namespace) -> Any:
+    from myxtts.config.config import load
+
+    return load(arguments.config, arguments.preset, arguments.overrides)
+
+
+def corpus_at(path: Path, config: Any) -> Any:
+    from myxtts.corpus.read import open_corpus
+
+    return open_corpus(path, config.data.layout, config.data.speaker, config.data.language)
+
+
+def corpus_as_packed(path: Path, cache: Path, config: Any) -> Any:
+    """With the language, speaker and layout it was packed with; with those of the config if cache.json is lost."""
+    from myxtts.cache.format import load_manifest
+    from myxtts.corpus.read import open_corpus
+    from myxtts.errors import CacheError
+
+    try:
+        return open_corpus(path, **load_manifest(cache)["corpus"])
+    except CacheError:
+        return corpus_at(path, config)
+
+
+def find_cache(path: Path) -> Path:
+    """The cache meant by a path: itself, or the default cache of the corpus that it is."""
+    from myxtts.cache.pack import default_cache
+    from myxtts.cache.reader import is_cache
+
+    default = default_cache(path)
+    return default if not is_cache(path) and is_cache(default) else path
+
+
+def pack_with_bar(corpus: Any, cache: Path, settings: Any, config: Any, **options: Any) -> None:
+    from myxtts.cache.pack import PackState, load_table, pack
+
+    with progress_bar(corpus.count(), "packing", "utt") as bar:
+
+        def show(state: PackState) -> None:
+            bar.set_postfix_str(f"{state.audio_seconds / 3600:.2f} h, {state.rejected} rejected", refresh=False)
+            bar.update(state.rows_read - bar.n)
+
+        pack(corpus, cache, settings, table=load_table(config.data.token_table), progress=show, **options)
+
+
+def cache_of(path: Path, config: Any) -> Path:
+    """A cache, or the default cache of a corpus: packed now if it has none, and again if it no longer fits."""
+    from myxtts.cache.pack import PackSettings, default_cache
+    from myxtts.cache.reader import is_cache
+    from myxtts.errors import CacheMismatch
+
+    if is_cache(path):
+        return path
+    corpus, cache, settings = corpus_at(path, config), default_cache(path), PackSettings.from_config(config.data)
+    try:
+        pack_with_bar(corpus, cache, settings, config)
+    except CacheMismatch as error:
+        if not (config.data.auto_rebuild_mel_cache and config.data.auto_rebuild_token_cache):
+            raise
+        log.warning("packing again: %s", error)
+        pack_with_bar(corpus, cache, settings, config, rebuild=True)
+    return cache
+
+
+def describe_cache(summary: dict[str, Any]) -> str:
+    rejected, lengths = summary["rejected"], summary["utterance_seconds"]
+    reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items())
+    listed = f": {reasons}; each row in {summary['cache']}/rejected.jsonl" if rejected else ""
+    lines = [
+        f"{summary['cache']}  (id {summary['id'][:12]}, mode {summary['mode']})",
+        f"  utterances  {summary['utterances']}, {summary['audio_seconds'] / 3600:.2f} h, "
+        f"{lengths['min']:.1f} to {lengths['max']:.1f} s, median {lengths['median']:.1f} s",
+        f"  speakers    {first_names(summary['speakers'])}",
+        f"  languages   {first_names(summary['languages'])}",
+        f"  tokens      {summary['settings']['tokens']['kind']}, {summary['token_table_size']} in the table",
+        f"  size        {sum(summary['bytes'].values()) / 1e6:.1f} MB",
+        f"  rejected    {sum(rejected.values())}{listed}",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def first_names(counts: dict[str, int], most: int = 6) -> str:
+    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{name} ({count})" for name, count in ranked[:most])
+    return shown + (f" and {len(ranked) - most} more" if len(ranked) > most else "")
+
+
+def positive(text: str) -> int:
+    value = int(text) if text.lstrip("-").isdecimal() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 up")
+    return value
+
+
+def progress_bar(total: int, verb: str, unit: str) -> Any:
+    """A progress bar with rate and ETA on stderr; one line every ten seconds where stderr is not a terminal."""
+    from tqdm import tqdm
+
+    interval = 0.1 if sys.stderr.isatty() else 10.0
+    return tqdm(total=total, desc=verb, unit=unit, unit_scale=unit == "B", mininterval=interval, file=sys.stderr,
+                dynamic_ncols=True, leave=False, delay=0 if sys.stderr.isatty() else 2)  # fmt: skip

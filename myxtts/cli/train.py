@@ -1,0 +1,132 @@
+"""`myxtts train` trains a voice, and goes on where a run was left."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from myxtts.cli.shared import Result, UsageError, add_config_flags, add_verb, cache_of, load_config, positive
+
+# Bundles of settings. `enhanced` is what the defaults are; `basic` leaves out whatever might be to blame for a problem.
+OPTIMIZATION_LEVELS: dict[str, dict[str, dict[str, Any]]] = {
+    "basic": {
+        "data": {"prefetch_to_gpu": False, "enhanced_gpu_prefetch": False, "prefetch_buffer_size": 2},
+        "training": {"precision": "float32", "enable_xla_compilation": False},
+    },
+    "enhanced": {},
+    "experimental": {"training": {"enable_xla_compilation": True}},
+}
+# flag -> where its value belongs
+_SETTINGS = {
+    "batch_size": "data",
+    "num_workers": "data",
+    "preprocessing_mode": "data",
+    "prefetch_buffer_size": "data",
+    "epochs": "training",
+    "steps": "training",
+    "minutes": "training",
+}
+_DISABLES = {
+    "disable_tf_native_loading": ("use_tf_native_loading",),
+    "disable_gpu_prefetch": ("prefetch_to_gpu", "enhanced_gpu_prefetch"),
+    "disable_cpu_gpu_overlap": ("optimize_cpu_gpu_overlap",),
+}
+
+
+def add(verbs: Any) -> None:
+    parser = add_verb(verbs, "train", run, "train a voice; an interrupted run goes on by itself",
+        "  myxtts train --train-data ~/corpus --run runs/anna --minutes 30\n"
+        "  myxtts train --train-data voice.cache --preset gpu_24gb --model-size small --epochs 200\n"
+        "  myxtts train --train-data voice.cache --run runs/anna --reset --yes")  # fmt: skip
+    parser.add_argument("--mode", choices=("train",), default="train", help=argparse.SUPPRESS)
+    parser.add_argument("--train-data", metavar="DATA", type=Path, help="corpus (packed first if need be) or cache")
+    parser.add_argument("--val-data", metavar="DATA", type=Path, help="default: 5 %% of the sentences of --train-data")
+    parser.add_argument("--run", metavar="DIR", type=Path, dest="run_dir", help="default: runs/NAME of the data")
+    parser.add_argument("--reset", action="store_true", help="start over; the old run is moved aside")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--replan", action="store_true", help="go on although the data or batch size has changed")
+    parser.add_argument("--model-size", choices=("tiny", "small", "normal"))
+    parser.add_argument("--epochs", metavar="N", type=positive)
+    parser.add_argument("--steps", metavar="N", type=positive)
+    parser.add_argument("--minutes", metavar="M", type=float)
+    parser.add_argument("--batch-size", metavar="N", type=positive)
+    parser.add_argument("--num-workers", metavar="N", type=positive)
+    parser.add_argument("--prefetch-buffer-size", metavar="N", type=int)
+    parser.add_argument("--preprocessing-mode", choices=("precompute", "on_the_fly", "auto"))
+    parser.add_argument("--optimization-level", choices=tuple(OPTIMIZATION_LEVELS), default="enhanced",
+                        help="basic: float32, nothing staged ahead; experimental: also XLA")  # fmt: skip
+    parser.add_argument("--disable-tf-native-loading", action="store_true")
+    parser.add_argument("--disable-gpu-prefetch", action="store_true")
+    parser.add_argument("--disable-cpu-gpu-overlap", action="store_true")
+    add_config_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    config = settings_of(arguments)
+    data = arguments.train_data or (Path(config.data.dataset_path) if config.data.dataset_path else None)
+    if data is None:
+        raise UsageError(
+            "no data is named: give --train-data CORPUS_OR_CACHE, or set data.dataset_path in the config; to try it "
+            "first, run 'myxtts demo-corpus demo/corpus' and give --train-data demo/corpus"
+        )
+    folder = arguments.run_dir or Path(config.training.run_dir or f"runs/{data.resolve().name.removesuffix('.cache')}")
+    from myxtts.training.reset import move_aside  # only here is TensorFlow not yet needed
+
+    if arguments.reset:
+        _confirm(folder, arguments.yes)
+        move_aside(folder)
+    result = _train(config, data, arguments.val_data, folder, arguments.replan)
+    best = result["best"]
+    text = (
+        f"{folder}: step {result['step']} after {result['seconds'] / 60:.1f} min, {result['why']}"
+        + (f"; best at step {best['step']}, mel_l1 {best['mel_l1']:.3f}" if best else "")
+        + f"; the device waited {result['stall']:.1%} of the time\n"
+        f"next: myxtts say 'Hello.' --model {folder} -o hello.wav"
+    )
+    return (130 if result["interrupted"] else 0), result, text
+
+
+def settings_of(arguments: argparse.Namespace) -> Any:
+    """The config, then the bundle of --optimization-level, then single flags."""
+    config = load_config(arguments)
+    for section, values in OPTIMIZATION_LEVELS[arguments.optimization_level].items():
+        for key, value in values.items():
+            setattr(getattr(config, section), key, value)
+    for name, section in _SETTINGS.items():
+        if getattr(arguments, name) is not None:
+            setattr(getattr(config, section), name, getattr(arguments, name))
+    for flag, keys in _DISABLES.items():
+        for key in keys if getattr(arguments, flag) else ():
+            setattr(config.data, key, False)
+    if arguments.model_size:
+        config.model.size = arguments.model_size
+    return config
+
+
+def _confirm(folder: Path, yes: bool) -> None:
+    if yes or not folder.exists():
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"--reset moves {folder} aside and starts over: add --yes to confirm")
+    print(f"{folder} is moved aside and a new run begins there. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was changed")
+
+
+def _train(config: Any, data: Path, validation: Path | None, folder: Path, replan: bool) -> dict[str, Any]:
+    cache = cache_of(data, config)
+    own = None if validation is None else cache_of(validation, config)
+    from myxtts.training.start import start_training
+
+    return start_training(config, cache, own, folder, replan=replan, resume_command=_same_command())
+
+
+def _same_command() -> str:
+    """What to type to go on: this command, without what would start over."""
+    words = [word for word in sys.argv[1:] if word not in ("--reset", "--yes")]
+    return shlex.join([Path(sys.argv[0]).name, *words])

@@ -1,0 +1,78 @@
+"""Tells what a run does: every step and event to log.jsonl, curves to TensorBoard, the live line to the eye."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from myxtts.monitor import Monitor
+from myxtts.training.budget import Budget
+from myxtts.training.pictures import Board
+from myxtts.training.run_log import LiveLine, RunLog, Status
+
+_BOARD_SECONDS = 1.0  # a point of each curve, at most; log.jsonl has every step
+_NOT_CURVES = ("finite", "predicted_frames", "true_frames")
+
+
+class Recorder:
+    def __init__(
+        self, run: Path, monitor: Monitor, budget: Budget, steps_per_epoch: int | None, resumed_at: int | None
+    ):
+        self._monitor, self._budget, self._steps_per_epoch = monitor, budget, steps_per_epoch
+        self._log, self._live = RunLog(run), LiveLine()
+        self.board = Board(run / "tensorboard", resumed_at)
+        self._board_at = 0.0
+        if resumed_at is not None:
+            self._log.resume(resumed_at)
+            self.say(f"going on from step {resumed_at} of {run}")
+
+    def step(self, step: int, seconds: float, batch: dict[str, Any], numbers: dict[str, float], data_ms: float,
+             compute_ms: float) -> None:  # fmt: skip
+        """One step: `numbers` are its loss terms, norm and rate, the rest is how long what took."""
+        rows, frames = (batch["mel"] if "mel" in batch else batch["audio"]).shape[:2]
+        self._monitor.log_step_timing(data_ms, compute_ms, rows)
+        epoch = step / self._steps_per_epoch if self._steps_per_epoch else 0.0
+        status = Status(
+            step, self._budget.total_steps(step, seconds), epoch, numbers["loss"], numbers["learning_rate"],
+            numbers["grad_norm"], data_ms, compute_ms, rows / max(data_ms + compute_ms, 1e-3) * 1e3,
+            self._budget.eta_seconds(step, seconds),
+        )  # fmt: skip
+        curves = {name: value for name, value in numbers.items() if name not in _NOT_CURVES}
+        timing = {"data_ms": round(data_ms, 3), "compute_ms": round(compute_ms, 3), "stall": round(status.stall, 5)}
+        self._log.write("step", step=step, epoch=round(epoch, 4), **curves, **timing, batch=rows, frames=frames,
+                        utterances_per_second=round(status.utterances_per_second, 1),
+                        eta_seconds=status.eta_seconds)  # fmt: skip
+        self._live.show(status)
+        if time.monotonic() >= self._board_at:
+            self._board_at = time.monotonic() + _BOARD_SECONDS
+            self.board.scalars({f"train/{name}": value for name, value in (curves | timing).items()}, step)
+
+    def validation(self, step: int, found: dict[str, float]) -> None:
+        self._log.write("validation", step=step, **found)
+        self.board.scalars({f"validation/{name}": value for name, value in found.items()}, step)
+        self.say(f"step {step}: validation " + "  ".join(f"{name} {value:.4f}" for name, value in found.items()))
+
+    def write(self, kind: str, step: int, **fields: Any) -> None:
+        self._log.write(kind, step=step, **fields)
+
+    def event(self, event: str, step: int, **fields: Any) -> None:
+        self._log.write("event", step=step, event=event, **fields)
+
+    def gone_back(self, step: int, **fields: Any) -> None:
+        self._log.resume(step, **fields)
+        self.board.resume(step)
+
+    def say(self, text: str) -> None:
+        self._live.say(text)
+
+    def sync(self) -> None:
+        self._log.sync()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.close()
+        self.board.close()
+        self._log.close()

@@ -1,0 +1,32 @@
+"""Starting over: an old run is moved aside in one step, never deleted."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from myxtts.cache.format import sync_folder
+from myxtts.errors import TrainingError
+from myxtts.training.checkpoint import RunLock
+from myxtts.training.run_log import LOG
+
+
+def move_aside(run: Path) -> Path | None:
+    """RUN becomes RUN.before-reset-TIME; None if there was nothing."""
+    if not run.exists() or (run.is_dir() and not any(run.iterdir())):
+        return None
+    if not ((run / LOG).is_file() or (run / "checkpoints").is_dir()):
+        raise TrainingError(f"{run} holds no run, so --reset does not touch it: choose another --run")
+    aside = run.with_name(f"{run.name}.before-reset-{time.strftime('%Y%m%d-%H%M%S')}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = aside.with_name(f"{aside.name.rsplit('.', 1)[0]}.{number}")
+    with RunLock(run):  # a trainer that still runs there would go on writing into what was moved
+        try:
+            os.rename(run, aside)
+        except OSError as error:
+            raise TrainingError(f"cannot move {run} aside ({error.strerror}): choose another --run") from None
+        sync_folder(run.parent)
+    return aside

@@ -1,0 +1,72 @@
+"""From a cache on disk to a running training: what `myxtts train` does once its arguments are settled."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from myxtts.cache.pack import packed_as
+from myxtts.cache.reader import Cache
+from myxtts.config.config import DataConfig, XTTSConfig
+from myxtts.data.pipeline import Feed
+from myxtts.errors import CacheMismatch, TrainingError
+from myxtts.training.setup import build_model
+from myxtts.training.split import split
+from myxtts.training.trainer import XTTSTrainer
+
+
+def start_training(
+    config: XTTSConfig,
+    cache: Path,
+    validation: Path | None,
+    run: Path,
+    *,
+    replan: bool = False,
+    resume_command: str = "",
+) -> dict[str, Any]:
+    """Train on a cache, validating on a part of it or on another one. Returns the trainer's summary."""
+    train, val = feeds_for(config, cache, validation)
+    model = build_model(config, train)
+    return XTTSTrainer(config, model, run, resume_command, replan=replan).train(train, val)
+
+
+def feeds_for(config: XTTSConfig, cache: Path, validation: Path | None) -> tuple[Feed, Feed | None]:
+    opened = Cache(cache, config.data.cache_verification)
+    config.data = with_packed_settings(config.data, opened)
+    if validation is not None:
+        train = Feed(opened, config)
+        return train, _validation_feed(config, Cache(validation, config.data.cache_verification), None, train)
+    sides = split(opened)
+    train = Feed(opened, config, utterances=sides.train)
+    rows = sides.validation[0]
+    usable = rows[opened.columns["n_frames"][rows] <= config.data.max_mel_frames]
+    return train, _validation_feed(config, opened, [usable], train) if len(usable) else None
+
+
+def _validation_feed(config: XTTSConfig, cache: Cache, utterances: Any, train: Feed) -> Feed:
+    """Few shapes, because each is compiled; languages and speakers numbered as in training."""
+    data = dataclasses.replace(config.data, num_buckets=min(config.data.num_buckets, 2), frame_budget=None)
+    feed = Feed(cache, dataclasses.replace(config, data=data), utterances=utterances)
+    strange = sorted(set(cache.languages) - set(train.languages))
+    if strange:
+        raise TrainingError(f"{cache.folder} has {', '.join(strange)}, which is not trained on: leave those rows out")
+    if not train.caches[0].table.extends(cache.table):
+        raise CacheMismatch(
+            f"{cache.folder} has symbols that {train.caches[0].folder} has not, or numbers them differently: pack it "
+            f"with --set data.token_table={train.caches[0].folder}"
+        )
+    feed.languages = train.languages
+    feed.speakers = list(dict.fromkeys([*train.speakers, *cache.speakers]))
+    return feed
+
+
+def with_packed_settings(data: DataConfig, cache: Cache) -> DataConfig:
+    """Where the config is silent (has its default), the cache decides; where it is not and differs, `Feed` refuses."""
+    default, packed = DataConfig(), packed_as(data, cache.body["settings"])
+    silent = {
+        field.name: getattr(packed, field.name)
+        for field in dataclasses.fields(data)
+        if getattr(data, field.name) == getattr(default, field.name)
+    }
+    return dataclasses.replace(data, **silent)

@@ -1,0 +1,231 @@
+"""The whole model: gradients reach what they should, padding and weight 0 change nothing, seeds decide, it learns."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from models.conftest import describe, make_batch, make_model
+
+from myxtts.errors import SpeechError
+from myxtts.features.mel import LOG_FLOOR
+from myxtts.models.reference_encoder import Voice
+from myxtts.models.xtts import XTTS
+
+SEED, STEP = tf.constant([5, 6]), tf.constant(3, tf.int64)
+PARTS = ("text_encoder", "reference_encoder", "duration_predictor", "decoder")
+# Which parts each loss term is meant to train, and no others.
+TRAINS = {
+    "mel": {"text_encoder", "reference_encoder", "decoder"},
+    "flow": {"text_encoder", "reference_encoder", "decoder"},
+    "prior": {"text_encoder", "reference_encoder"},
+    "duration": {"reference_encoder", "duration_predictor"},
+}
+
+
+def gradients(model: XTTS, batch: dict, term: str | None = None) -> dict[str, np.ndarray]:
+    variables = {variable.path: variable.value for variable in model.trainable_variables}
+    with tf.GradientTape() as tape:
+        losses, _ = model.losses_of(batch, SEED, STEP)
+        loss = losses[term] if term else tf.add_n(list(losses.values()))
+    found = tape.gradient(loss, variables, unconnected_gradients="zero")
+    return {path: np.asarray(gradient) for path, gradient in found.items()}
+
+
+def norm(arrays) -> float:
+    return float(np.sqrt(sum(np.square(array.astype(np.float64)).sum() for array in arrays)))
+
+
+@pytest.mark.parametrize("term", TRAINS)
+def test_each_loss_term_trains_the_parts_it_is_meant_to(both, term):
+    found = gradients(both, make_batch(), term)
+    norms = {part: norm(found[path] for path in found if path.startswith(f"xtts/{part}/")) for part in PARTS}
+    assert {part for part, size in norms.items() if size > 1e-4} == TRAINS[term], norms
+    assert {part for part, size in norms.items() if size > 0} == TRAINS[term], norms
+
+
+def test_every_variable_gets_a_gradient(both):
+    still = [path for path, gradient in gradients(both, make_batch()).items() if norm([gradient]) < 1e-7]
+    assert not still
+
+
+def test_a_reference_of_the_clip_itself_trains_the_reference_encoder_too(model):
+    batch = {name: value for name, value in make_batch().items() if not name.startswith("reference")}
+    found = gradients(model, batch, "mel")
+    assert norm(found[path] for path in found if "reference_encoder" in path) > 1e-4
+
+
+def test_rows_of_weight_0_contribute_nothing(both):
+    batch, other = make_batch(), make_batch()
+    stranger = make_batch(seed=9)
+    for each in (batch, other):
+        each["weight"] = np.array([1, 0, 1], np.float32)
+    for name in set(batch) - {"weight"}:
+        other[name][1] = stranger[name][1]
+    losses, changed = (both.losses_of(each, SEED, STEP)[0] for each in (batch, other))
+    for name in losses:
+        np.testing.assert_allclose(losses[name], changed[name], rtol=1e-6)
+    changes = gradients(both, other)
+    for path, gradient in gradients(both, batch).items():
+        np.testing.assert_allclose(changes[path], gradient, atol=1e-6, err_msg=path)
+    for name, value in both.validation_of(batch).items():
+        np.testing.assert_allclose(both.validation_of(other)[name], value, rtol=1e-6)
+
+
+def test_a_batch_without_any_weight_has_loss_0(model):
+    losses, _ = model.losses_of(make_batch() | {"weight": np.zeros(3, np.float32)}, SEED, STEP)
+    assert [float(loss) for loss in losses.values()] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("frames", [40, 41])
+def test_padding_changes_nothing(model, frames):
+    alone = make_batch(1, frames, 9, 21)
+    padded = dict(alone)
+    for name, more, value in (("mel", 23, LOG_FLOOR), ("reference", 8, LOG_FLOOR), ("tokens", 6, 0)):
+        sides = [(0, 0), (0, more), (0, 0)][: alone[name].ndim]
+        padded[name] = np.pad(alone[name], sides, constant_values=value)
+    expected, found = model.validation_of(alone), model.validation_of(padded)
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-4, err_msg=name)
+
+
+def test_the_seed_decides_everything(both):
+    batch = make_batch(frames=160)
+    first, again, other = (both.losses_of(batch, tf.constant([5, n]), STEP)[0] for n in (1, 1, 2))
+    for name in first:
+        assert float(first[name]) == float(again[name]), name
+    assert all(float(first[name]) != float(other[name]) for name in ("mel", "flow", "prior", "duration"))
+
+
+def test_outputs_fit_the_batch(model):
+    batch = make_batch()
+    _, outputs = model.losses_of(batch, SEED, STEP)
+    durations, alignment = outputs["durations"].numpy(), outputs["alignment"].numpy()
+    np.testing.assert_array_equal(durations.sum(1), batch["frame_lengths"])
+    for row, frames in enumerate(batch["frame_lengths"]):
+        np.testing.assert_array_equal(alignment[row, :frames], np.repeat(np.arange(10), durations[row]))
+    assert float(outputs["true_frames"]) == batch["frame_lengths"].sum()
+
+
+def test_calibration_mends_the_ratio():
+    model, batch = make_model(), make_batch()
+    before = float(model.validation_of(batch)["duration_ratio"])
+    model.duration_scale.assign(1 / before)
+    np.testing.assert_allclose(model.validation_of(batch)["duration_ratio"], 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("size", "low", "high"), [("tiny", 2.7, 4), ("small", 18, 22), ("normal", 65, 75)])
+def test_sizes(size, low, high):
+    model = XTTS(describe(size=size))
+    millions = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables) / 1e6
+    assert low <= millions <= high
+
+
+def test_it_learns_a_batch_by_heart():
+    """Each token has its own frame: what a model that aligns, measures and decodes must find out."""
+    model, batch = make_model(head="both"), make_batch(4, 64, 8)
+    rng = np.random.default_rng(1)
+    book = rng.normal(-5, 2, (30, 80)).astype(np.float32)
+    for row in range(4):
+        frames, tokens = batch["frame_lengths"][row], batch["token_lengths"][row]
+        cuts = np.sort(rng.choice(np.arange(1, frames), tokens - 1, replace=False))
+        batch["mel"][row, :frames] = np.repeat(book[batch["tokens"][row, :tokens]], np.diff([0, *cuts, frames]), 0)
+    batch = {name: tf.constant(value) for name, value in batch.items()}
+    variables = [variable.value for variable in model.trainable_variables]
+    optimiser = tf.keras.optimizers.Adam(2e-3)
+    optimiser.build(variables)
+
+    @tf.function(autograph=False)
+    def train(step):
+        with tf.GradientTape() as tape:
+            losses, outputs = model.losses_of(batch, tf.stack([1, tf.cast(step, tf.int32)]), step)
+            loss = tf.add_n(list(losses.values()))
+        optimiser.apply(tape.gradient(loss, variables), variables)
+        return losses
+
+    history = [train(tf.constant(step, tf.int64)) for step in range(60)]
+    start, end = ({name: np.mean([float(h[name]) for h in part]) for name in part[0]}
+                  for part in (history[:3], history[-3:]))  # fmt: skip
+    for name in ("mel", "prior", "duration"):
+        assert end[name] < 0.5 * start[name], (name, start, end)
+    assert end["flow"] < 0.9 * start["flow"]
+
+
+# ---------------------------------------------------------------------------------------------------- speaking
+
+
+def say(model, tokens=7, **options):
+    text = np.arange(1, 2 * tokens + 1, dtype=np.int32).reshape(2, tokens) % 30
+    lengths = np.array([tokens, tokens - 2], np.int32)
+    voice = options.pop("voice", None) or speaker(model, 0)
+    return model.synthesize(text, lengths, np.zeros(2, np.int32), voice, **options)
+
+
+def speaker(model, seed):
+    clips = np.random.default_rng(seed).normal(-5 + seed, 2, (2, 30, 80)).astype(np.float32)
+    return model.voice(clips, np.array([30, 20], np.int32))
+
+
+def test_speech_fits_its_lengths(model):
+    mel, lengths, durations = (tensor.numpy() for tensor in say(model))
+    assert mel.shape == (2, lengths.max() + lengths.max() % 2, 80)
+    np.testing.assert_array_equal(durations.sum(1), lengths)
+    assert (durations[0] >= 1).all()
+    assert (durations[1, -2:] == 0).all()
+    assert np.isfinite(mel).all()
+    np.testing.assert_allclose(mel[1, lengths[1] :], LOG_FLOOR)
+
+
+def test_another_reference_is_another_voice(model):
+    one, other = (say(model, voice=speaker(model, seed))[0].numpy() for seed in (0, 3))
+    frames = min(one.shape[1], other.shape[1])
+    assert np.abs(one[:, :frames] - other[:, :frames]).mean() > 1e-3
+
+
+def test_several_clips_are_averaged(model):
+    clips = np.random.default_rng(0).normal(-5, 2, (2, 30, 80)).astype(np.float32)
+    lengths = np.array([30, 20], np.int32)
+    together = model.voice(clips, lengths)
+    apart = [model.voice(clips[n : n + 1], lengths[n : n + 1]) for n in range(2)]
+    for field in range(2):
+        np.testing.assert_allclose(together[field], (apart[0][field] + apart[1][field]) / 2, atol=1e-5)
+
+
+def test_twice_the_speed_is_half_the_frames(model):
+    slow, fast = (say(model, tokens=20, speed=speed)[1].numpy() for speed in (0.5, 1.0))
+    np.testing.assert_allclose(slow / fast, 2, rtol=0.05)
+
+
+def test_flow_follows_seed_and_temperature(both):
+    still, again = (say(both, flow_steps=2, temperature=0.0, seed=(1, n))[0].numpy() for n in (1, 2))
+    np.testing.assert_array_equal(still, again)
+    first, same, other = (say(both, flow_steps=2, temperature=1.0, seed=(1, n))[0].numpy() for n in (1, 1, 2))
+    np.testing.assert_array_equal(first, same)
+    assert np.abs(first - other).mean() > 0.1
+    assert np.abs(say(both, flow_steps=4, temperature=0.0)[0].numpy() - still).mean() > 1e-4
+    assert np.isfinite(say(both)[0]).all()
+
+
+def test_a_head_that_is_not_there(model):
+    with pytest.raises(SpeechError, match="regression head only"):
+        say(model, flow_steps=4)
+    flow = make_model(head="flow")
+    with pytest.raises(SpeechError, match="flow head only"):
+        say(flow)
+    assert float(flow.validation_of(make_batch())["mel_l1"]) > 0
+
+
+def test_one_trace_speaks_texts_of_any_length(both):
+    spec = [tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int32)]
+    spec += [tf.TensorSpec([1, 128]), tf.TensorSpec([1, 8, 128]), tf.TensorSpec([])]
+
+    @tf.function(input_signature=spec, autograph=False)
+    def speak(tokens, lengths, language, vector, latent, speed):
+        return both.synthesize(tokens, lengths, language, Voice(vector, latent), speed, flow_steps=2, temperature=0.0)
+
+    voice = speaker(both, 0)
+    for rows, tokens in ((1, 1), (2, 6), (1, 40)):
+        text = np.full((rows, tokens), 4, np.int32)
+        given = text, np.full(rows, tokens, np.int32), np.zeros(rows, np.int32)
+        traced = speak(*given, *voice, 1.0)
+        eager = both.synthesize(*given, voice, 1.0, flow_steps=2, temperature=0.0)
+        for one, other in zip(traced, eager, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-3)
