@@ -7,7 +7,7 @@ DEMO := demo
 .PHONY: help setup demo test check format bench lock clean
 
 help:
-	@echo "make demo    make a corpus, pack it, verify it (about 1 minute after installation)"
+	@echo "make demo    make a corpus, pack it, train a voice on it, let it speak (about 11 minutes after installation)"
 	@echo "make test    run the tests"
 	@echo "make check   lint, types, layers"
 	@echo "make bench   run the benchmarks on a quiet machine"
@@ -23,14 +23,26 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
+DEMO_MINUTES ?= 7
+SENTENCE ?= The morning train was late again, so we walked along the river and talked about the sea.
+
 demo: $(INSTALLED)
-	$(BIN)/myxtts demo-corpus $(DEMO)/corpus
+	@date +%s > $(DEMO).started
+	$(BIN)/myxtts demo-corpus $(DEMO)/corpus --utterances 1500
 	$(BIN)/myxtts pack $(DEMO)/corpus -o $(DEMO)/voice.cache
 	$(BIN)/myxtts verify $(DEMO)/voice.cache
 	$(BIN)/myxtts info $(DEMO)/voice.cache
+	$(BIN)/myxtts train --preset cpu --train-data $(DEMO)/voice.cache --run $(DEMO)/run --minutes $(DEMO_MINUTES)
+	$(BIN)/myxtts say "$(SENTENCE)" --model $(DEMO)/run -o $(DEMO)/hello.wav
+	$(BIN)/myxtts evaluate --model $(DEMO)/run --data $(DEMO)/voice.cache --plot $(DEMO)/spectrogram.png
 	@echo
-	@echo "Made here: $(DEMO)/corpus (synthetic speech) and $(DEMO)/voice.cache (packed, verified)."
-	@echo "Next, with your own recordings: $(BIN)/myxtts pack FOLDER"
+	@echo "All of it took $$(( $$(date +%s) - $$(cat $(DEMO).started) )) s. Made in $(DEMO)/:"
+	@echo "  corpus, voice.cache   synthetic speech, packed and verified"
+	@echo "  run                   the voice: checkpoints, log.jsonl, samples, tensorboard"
+	@echo "  hello.wav             a sentence that it was not trained on"
+	@echo "  spectrogram.png       another one, spoken above real"
+	@echo "Next, with your own recordings: $(BIN)/myxtts train --train-data FOLDER --run runs/me"
+	@rm -f $(DEMO).started
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
@@ -52,7 +64,7 @@ bench: $(INSTALLED)
 
 lock: $(INSTALLED)
 	$(BIN)/uv pip compile --quiet --python 3.11 --no-header --no-annotate \
-		--extra cpu --extra phonemes --extra demo --extra plot --extra dev pyproject.toml -o requirements.lock
+		--extra cpu --extra phonemes --extra demo --extra plot --extra evaluation --extra dev pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv $(DEMO) build dist *.egg-info

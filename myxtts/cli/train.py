@@ -127,6 +127,9 @@ def _train(config: Any, data: Path, validation: Path | None, folder: Path, repla
 
 
 def _same_command() -> str:
-    """What to type to go on: this command, without what would start over."""
-    words = [word for word in sys.argv[1:] if word not in ("--reset", "--yes")]
-    return shlex.join([Path(sys.argv[0]).name, *words])
+    """What to type to go on: this command, without what would start over or is done by now."""
+    words = [word for word in sys.argv[1:] if word not in ("--reset", "--yes", "--replan")]
+    script = Path(sys.argv[0])
+    if script.name == "__main__.py":
+        return shlex.join(["python", "-m", "myxtts", *words])
+    return shlex.join(["python", str(script), *words] if script.suffix == ".py" else [script.name, *words])

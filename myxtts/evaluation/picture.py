@@ -18,6 +18,7 @@ from myxtts.models.files import write_whole
 
 _SECONDS_PER_FRAME = HOP_SAMPLES / SAMPLE_RATE
 _LOWEST, _HIGHEST = -10.0, 2.0  # log-mel: the same colour is the same loudness in every picture
+_TITLE_CHARS = 110
 
 
 def draw_spectrograms(
@@ -52,7 +53,8 @@ def _draw_mel(axis: Any, title: str, mel: NDArray[Any]) -> None:
     extent = (0, len(mel) * _SECONDS_PER_FRAME, 0, mel.shape[1])
     image = np.asarray(mel, np.float32).T
     axis.imshow(image, origin="lower", aspect="auto", extent=extent, vmin=_LOWEST, vmax=_HIGHEST, cmap="magma")
-    axis.set_title(f"{title} ({extent[1]:.2f} s)", loc="left", fontsize=10)
+    short = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS]}…"
+    axis.set_title(f"{short} ({extent[1]:.2f} s)", loc="left", fontsize=10, parse_math=False)
     axis.set_ylabel("mel bin")
 
 
@@ -61,4 +63,4 @@ def _draw_alignment(axis: Any, alignment: NDArray[Any], symbols: Sequence[str] |
     axis.set_title("the token that each frame speaks", loc="left", fontsize=10)
     axis.set_ylabel("token")
     if symbols is not None and len(symbols) <= 60:
-        axis.set_yticks(range(len(symbols)), [symbol.replace("$", r"\$") for symbol in symbols], fontsize=6)
+        axis.set_yticks(range(len(symbols)), list(symbols), fontsize=6, parse_math=False)

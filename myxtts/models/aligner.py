@@ -1,4 +1,4 @@
-"""Which frames belong to which token: monotonic alignment search, without a teacher (after Glow-TTS, Kim et al. 2020)."""
+"""Which frames belong to which token: monotonic alignment search without a teacher (Glow-TTS, Kim et al. 2020)."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ class ModelDescription:
         values = _parse(text)
         if values.get("format") != FORMAT:
             raise CheckpointError(
-                f"{DESCRIPTION} is format {values.get('format')}, this code reads {FORMAT}: use the MyXTTS that wrote it"
+                f"{DESCRIPTION} is format {values.get('format')}, this code reads {FORMAT}: speak with the version of "
+                "MyXTTS that wrote it"
             )
         values.pop("format")
         known = {each.name for each in fields(cls)}

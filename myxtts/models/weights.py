@@ -22,7 +22,10 @@ def save(path: Path | str, tensors: Mapping[str, np.ndarray], metadata: Mapping[
     """Write tensors to one file, whole or not at all. Metadata are strings."""
     arrays = {name: np.array(tensors[name], order="C", copy=None) for name in sorted(tensors)}
     notes = dict(metadata or {}) | {_SEAL: _checksum(arrays)}
-    write_whole(path, lambda beside: save_file(arrays, beside, notes))
+    try:
+        write_whole(path, lambda beside: save_file(arrays, beside, notes))
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"cannot write {path} ({error}): free some space or choose another place") from None
 
 
 def load(path: Path | str) -> dict[str, np.ndarray]:

@@ -107,9 +107,8 @@ class XTTS(keras.Model):
         durations = align(mel, mu, token_lengths, frame_lengths, step)
         log_frames = self.duration_predictor(hidden, inside, voice.vector, fold(seed, _DURATION))
         told = {"mel": mel, "voice": voice, "hidden": hidden, "mu": mu, "durations": durations, "batch": batch}
-        return (
-            told | self._prior(told) | _duration_terms(log_frames, durations, inside * batch["weight"][:, None, None])
-        )
+        weight = inside[..., 0] * batch["weight"][:, None]
+        return told | self._prior(told) | _duration_terms(log_frames, durations, weight)
 
     def _prior(self, told: Tensors) -> Tensors:
         """How well each token's one frame fits the frames it was aligned with: what teaches `mu`."""
@@ -207,7 +206,7 @@ class XTTS(keras.Model):
         return (tf.cast(mel, tf.float32) - tf.convert_to_tensor(self.mel_mean)) / tf.convert_to_tensor(self.mel_std)
 
     def _upsample(self, hidden: Any, mu: Any, durations: Any, numbers: Any, voice: Voice) -> Tensors:
-        """The decoder's inputs at frames `numbers`. It starts from mu but may not bend it: the aligner needs it true."""
+        """The decoder's inputs at frames `numbers`. It starts from mu but may not bend it: the aligner relies on it."""
         token, place = tokens_at(durations, numbers)
         spread = {"hidden": tf.gather(hidden, token, batch_dims=1), "place": place, "voice": voice}
         return spread | {"mu": tf.gather(tf.stop_gradient(mu), token, batch_dims=1)}
@@ -221,8 +220,8 @@ class XTTS(keras.Model):
 
 
 def _duration_terms(log_frames: Any, durations: Any, weight: Any) -> Tensors:
-    """The loss in log frames, and sums over the batch without the calibration. weight [batch, tokens, 1]."""
-    weight, wanted = weight[..., 0], tf.cast(durations, tf.float32)
+    """The loss in log frames, and sums of frames over the batch without the calibration. All are [batch, tokens]."""
+    wanted = tf.cast(durations, tf.float32)
     away = tf.square(log_frames - tf.math.log(tf.maximum(wanted, 1.0)))
     loss = tf.reduce_sum(away * weight) / tf.maximum(tf.reduce_sum(weight), 1.0)
     predicted = tf.reduce_sum(tf.stop_gradient(tf.exp(log_frames)) * weight)

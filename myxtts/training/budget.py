@@ -39,4 +39,4 @@ class Budget:
 
     def eta_seconds(self, step: int, seconds: float) -> float | None:
         total = self.total_steps(step, seconds)
-        return None if total is None or not step else max(total - step, 0) * seconds / step
+        return None if total is None or not step or seconds <= 0 else max(total - step, 0) * seconds / step

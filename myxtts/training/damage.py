@@ -11,14 +11,20 @@ from myxtts.cache.reader import Cache
 
 
 def damaged_utterances(source: Any, step: int) -> list[str]:
-    """The ids of a step's utterances whose mel or audio has another hash than when it was packed."""
+    """The ids of a step's utterances whose mel or audio has another hash than when it was packed.
+
+    The clips that show the voices and the rows that only fill up are looked at too: NaN times weight 0 is NaN.
+    """
     feed = getattr(source, "feed", None)
     if feed is None:
         return []
     batch = feed.order.batch(step)
     cache = feed.caches[batch.cache]
-    own = np.unique(batch.utterances[batch.weight > 0]).tolist()
-    return [cache.utterance_id(utterance) for utterance in own if not _is_sound(cache, utterance)]
+    used = batch.utterances
+    if feed.data.reference_frames:
+        used = np.append(used, feed.references.pick(used, step, batch.cache)[0])
+    rows = np.unique(used).tolist()
+    return [cache.utterance_id(utterance) for utterance in rows if not _is_sound(cache, utterance)]
 
 
 def _is_sound(cache: Cache, utterance: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from typing import Any
 
@@ -10,7 +11,9 @@ import tensorflow as tf
 
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
+from myxtts.errors import CacheDamaged
 from myxtts.features.mel import log_mel
+from myxtts.inference.reference import make_reference
 from myxtts.models.description import ModelDescription
 from myxtts.models.xtts import XTTS
 
@@ -75,13 +78,18 @@ def build_model(config: XTTSConfig, feed: Feed) -> XTTS:
 
 
 def mel_statistics(feed: Feed) -> tuple[float, float]:
-    """Mean and spread of log-mel values over some of the utterances of the feed."""
+    """Mean and spread of log-mel values over some of the utterances of the feed, those without a finite one aside."""
     sums, squares, count = 0.0, 0.0, 0
     for cache, table in zip(feed.caches, feed.tables, strict=True):
         chosen = table.members[:: max(len(table.members) // _STATISTICS_UTTERANCES, 1)]
         for utterance in chosen.tolist():
             mel = _mel_of(cache, utterance).astype(np.float64)
+            if not np.isfinite(mel).all():
+                log.warning("DAMAGED in %s: %s: run 'myxtts verify'", cache.folder, cache.utterance_id(utterance))
+                continue
             sums, squares, count = sums + mel.sum(), squares + np.square(mel).sum(), count + mel.size
+    if not count:
+        raise CacheDamaged(f"no utterance of {feed.caches[0].folder} has a sound mel: run 'myxtts verify --fix'")
     mean = sums / count
     return mean, float(np.sqrt(max(squares / count - mean**2, 1e-6)))
 
@@ -97,10 +105,8 @@ def example_voice(feed: Feed) -> dict[str, np.ndarray]:
     most = np.bincount(np.concatenate(speakers)).argmax()
     at = next(at for at, here in enumerate(speakers) if (here == most).any())
     cache, own = feed.caches[at], feed.tables[at].members[speakers[at] == most]
-    longest = own[np.argsort(-cache.columns["n_frames"][own], kind="stable")][:_VOICE_CLIPS]
-    length = feed.data.reference_frames or 192
-    clips = [_mel_of(cache, utterance)[:length] for utterance in longest.tolist()]
-    reference = np.full((len(clips), length, clips[0].shape[1]), np.log(1e-5), np.float16)
-    for clip, place in zip(clips, reference, strict=True):
-        place[: len(clip)] = clip
-    return {"reference": reference, "lengths": np.array([len(clip) for clip in clips], np.int32)}
+    longest = own[np.argsort(-cache.columns["n_frames"][own], kind="stable")]
+    clips = (_mel_of(cache, utterance) for utterance in longest.tolist())
+    sound = itertools.islice((clip for clip in clips if np.isfinite(clip).all()), _VOICE_CLIPS)
+    reference = make_reference(sound)
+    return {"reference": reference.crops.astype(np.float16), "lengths": reference.lengths}

@@ -24,8 +24,14 @@ class FeedSource:
     def __init__(self, feed: Feed):
         self.feed, self.steps_per_epoch = feed, feed.steps_per_epoch
 
-    def batches(self, start_step: int = 0, stop_step: int | None = None) -> Generator[Batch]:
-        return self.feed.batches(start_step, stop_step, device=first_gpu())
+    def batches(self, start_step: int) -> Generator[Batch]:
+        """From a step on, without end."""
+        return self.feed.batches(start_step, device=first_gpu())
+
+    def one_pass(self, most: int | None = None) -> Generator[Batch]:
+        """Each utterance once, or the first `most` batches of that."""
+        stop = self.steps_per_epoch if most is None else min(most, self.steps_per_epoch)
+        return self.feed.batches(0, stop, device=first_gpu())
 
     def specs(self) -> list[dict[str, tf.TensorSpec]]:
         return self.feed.batch_specs()
@@ -53,9 +59,14 @@ class DatasetSource:
         self.endless = length == tf.data.INFINITE_CARDINALITY
         log.warning("a plain dataset cannot be asked for a step: a resumed run begins it anew; a Feed goes on in place")
 
-    def batches(self, start_step: int = 0, stop_step: int | None = None) -> Generator[Batch]:
-        """Without `stop_step` over and over; with it one pass, for validation."""
-        return ahead(self.dataset if stop_step is not None or self.endless else self.dataset.repeat())
+    def batches(self, start_step: int) -> Generator[Batch]:
+        """Over and over, from its beginning whatever the step."""
+        return ahead(self.dataset if self.endless else self.dataset.repeat())
+
+    def one_pass(self, most: int | None = None) -> Generator[Batch]:
+        if self.endless and most is None:
+            raise TrainingError("the dataset for validation repeats without end: give one that ends, or .take(n) of it")
+        return ahead(self.dataset if most is None else self.dataset.take(most))
 
     def specs(self) -> list[dict[str, tf.TensorSpec]]:
         """Its shape if it has only one; others are compiled as they come."""

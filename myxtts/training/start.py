@@ -11,7 +11,7 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import DataConfig, XTTSConfig
 from myxtts.data.pipeline import Feed
 from myxtts.errors import CacheMismatch, TrainingError
-from myxtts.training.setup import build_model
+from myxtts.training.setup import build_model, prepare_tensorflow
 from myxtts.training.split import split
 from myxtts.training.trainer import XTTSTrainer
 
@@ -26,6 +26,7 @@ def start_training(
     resume_command: str = "",
 ) -> dict[str, Any]:
     """Train on a cache, validating on a part of it or on another one. Returns the trainer's summary."""
+    prepare_tensorflow(config)  # before the first tensor: a GPU's memory cannot be told to grow later
     train, val = feeds_for(config, cache, validation)
     model = build_model(config, train)
     return XTTSTrainer(config, model, run, resume_command, replan=replan).train(train, val)

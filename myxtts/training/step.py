@@ -86,13 +86,18 @@ class Step:
         return tf.stack([tf.cast(value, tf.float32) for value in numbers.values()])
 
     def _gradients(self, batch: dict[str, Any], step: Any) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
-        """Losses and gradients of a batch, if need be in parts that fit into memory: then means over the parts."""
-        parts = [self._part_gradients(part, step, at) for at, part in enumerate(_parts(batch, self.micro_batches))]
-        share = 1.0 / len(parts)
-        losses = {name: tf.add_n([losses[name] for losses, _, _ in parts]) * share for name in parts[0][0]}
+        """Losses and gradients of a batch, if need be in parts that fit into memory: then means over the parts, in
+        which each counts as much as it has utterances (the rows that only fill up are all in the last one)."""
+        cut = _parts(batch, self.micro_batches)
+        parts = [self._part_gradients(part, step, at) for at, part in enumerate(cut)]
+        if len(parts) == 1:
+            return parts[0]
+        filled = tf.stack([tf.reduce_sum(part["weight"]) for part in cut])
+        shares = tf.unstack(filled / tf.maximum(tf.reduce_sum(filled), 1.0))
+        losses = {name: _mix([losses[name] for losses, _, _ in parts], shares) for name in parts[0][0]}
         sums = ("predicted_frames", "true_frames")
         outputs = {name: tf.add_n([outputs[name] for _, outputs, _ in parts]) for name in sums}
-        return losses, outputs, [tf.add_n(same) * share for same in zip(*(each for _, _, each in parts), strict=True)]
+        return losses, outputs, [_mix(same, shares) for same in zip(*(each for _, _, each in parts), strict=True)]
 
     def _part_gradients(self, batch: dict[str, Any], step: Any, at: int) -> tuple[Any, Any, Any]:
         seed = tf.stack([tf.constant(self.training.seed ^ at << 20, tf.int32), tf.cast(step, tf.int32)])
@@ -147,18 +152,28 @@ class Step:
     def state(self) -> dict[str, np.ndarray]:
         scalars = {"rate_scale": self.rate_scale, "loss_scale": self.loss_scale, "good_steps": self._good_steps,
                    "total_steps": self.total_steps}  # fmt: skip
-        return self.optimiser.state() | {f"step/{name}": variable.numpy() for name, variable in scalars.items()}
+        kept = self.optimiser.state() | {f"step/{name}": variable.numpy() for name, variable in scalars.items()}
+        if self._summed.numpy():  # in the middle of an accumulation
+            kept |= {f"sum/{path}": total.numpy() for path, total in zip(self.optimiser.paths, self._sums, strict=True)}
+            kept["step/summed"] = self._summed.numpy()
+        return kept
 
     def restore(self, state: Mapping[str, np.ndarray], averages: Mapping[str, np.ndarray]) -> None:
         own = {name.removeprefix("step/"): value for name, value in state.items() if name.startswith("step/")}
-        self.optimiser.restore({name: value for name, value in state.items() if name[:5] != "step/"}, averages)
+        sums = {name.removeprefix("sum/"): value for name, value in state.items() if name.startswith("sum/")}
+        moments = {name: value for name, value in state.items() if not name.startswith(("step/", "sum/"))}
+        self.optimiser.restore(moments, averages)
         self.rate_scale.assign(own["rate_scale"])
         self.loss_scale.assign(own["loss_scale"])
         self._good_steps.assign(own["good_steps"])
         self.total_steps.assign(own["total_steps"])
-        for total in self._sums:
-            total.assign(tf.zeros_like(total))
-        self._summed.assign(0)
+        for path, total in zip(self.optimiser.paths if self._sums else [], self._sums, strict=True):
+            total.assign(sums.get(path, tf.zeros_like(total)))
+        self._summed.assign(own.get("summed", 0) if self._sums else 0)
+
+
+def _mix(values: Sequence[Any], shares: Sequence[Any]) -> Any:
+    return tf.add_n([value * share for value, share in zip(values, shares, strict=True)])
 
 
 def _parts(batch: dict[str, Any], n: int) -> list[dict[str, Any]]:

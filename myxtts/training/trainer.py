@@ -8,6 +8,7 @@ A run directory that already holds a run is gone on with. What one step needs an
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,10 +19,10 @@ from tqdm import tqdm
 
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
-from myxtts.errors import TrainingError
+from myxtts.errors import CheckpointError, TrainingError
 from myxtts.models import weights
 from myxtts.monitor import Monitor, start_monitor
-from myxtts.training.budget import Budget
+from myxtts.training.budget import DEFAULT_STEPS, Budget
 from myxtts.training.checkpoint import Checkpoints, Loaded
 from myxtts.training.damage import damaged_utterances
 from myxtts.training.recorder import Recorder
@@ -64,15 +65,15 @@ class XTTSTrainer:
         self._validation = None if val_dataset is None else source_of(val_dataset)
         self._voice = example_voice(train_dataset) if isinstance(train_dataset, Feed) else None
         self._budget = Budget.of(self.training, self._source.steps_per_epoch)
-        self._step = Step(self.model, self.training, self._budget.steps or 1)
+        self._step = Step(self.model, self.training, self._budget.steps or DEFAULT_STEPS)
         self._validator = Validator(self.model, self._step.eager)
         self._at, self._seconds = 0, 0.0  # steps and seconds that the run has behind it
         self._bad_in_a_row = self._returns = self._worse_in_a_row = 0
         with Checkpoints(self.run, self.training.keep_checkpoints) as self._checkpoints:
-            self.config.to_yaml(self.run / "config.yaml")
             found = self._checkpoints.latest_sound()
             if found is not None:
                 self._restore(found)
+            self.config.to_yaml(self.run / "config.yaml")  # not before: a run that may not go on keeps its own
             resumed_at = None if found is None else self._at
             per_epoch = self._source.steps_per_epoch
             with Recorder(self.run, self.monitor, self._budget, per_epoch, resumed_at) as self._recorder:
@@ -88,12 +89,12 @@ class XTTSTrainer:
                              parameters=self.model.count_params(), precision=self.model.precision)  # fmt: skip
         started = time.perf_counter()
         specs = [] if self._step.eager else self._source.specs()
-        checks = [] if self._step.eager else self._validation.specs() if self._validation else specs[:1]
+        checks = [] if self._step.eager else (self._validation or self._source).specs()
         work: list[tuple[Callable[[Any], None], Any]] = [(self._compile, spec) for spec in specs]
         work += [(self._validator.compile, spec) for spec in checks]
         for function, spec in tqdm(work, desc="compiling", unit="shape", leave=False):
             function(spec)
-        self._traced = self.monitor.counters["step.traces"]
+        self._traced = self._traces()
         self._recorder.event("compiled", self._at, shapes=len(specs), seconds=round(time.perf_counter() - started, 2))
         self._samples = self._choose_samples() if self.training.sample_steps else None
 
@@ -101,7 +102,7 @@ class XTTSTrainer:
         self._within_memory(lambda: self._step.compile(spec))
 
     def _choose_samples(self) -> Samples:
-        batches = (self._validation or self._source).batches(0, 1)
+        batches = (self._validation or self._source).one_pass(1)
         samples = Samples(self.model, next(batches), self.run / "samples")
         batches.close()
         return samples
@@ -131,7 +132,9 @@ class XTTSTrainer:
     def _one_step(self, batches: Iterator[Batch]) -> bool:
         """One batch through; False if the run went back to an earlier step."""
         asked = time.perf_counter()
-        batch = next(batches)
+        batch = next(batches, None)
+        if batch is None:
+            raise TrainingError("the dataset gave no batch: it is empty")
         came = time.perf_counter()
         numbers = self._within_memory(lambda: self._step.run(batch, self._at))
         done = time.perf_counter()
@@ -152,13 +155,10 @@ class XTTSTrainer:
         per_epoch = self._source.steps_per_epoch
         if per_epoch and step % (per_epoch * _REPORT_EPOCHS) == 0:
             self._report()
-        whole = step % training.gradient_accumulation_steps == 0  # between updates there would be half a sum to keep
         if step % training.validation_steps == 0:
-            metric = self._validate()
-            if whole:
-                self._save(metric)
+            self._save(self._validate())
             return training.early_stopping is None or self._worse_in_a_row < training.early_stopping
-        if whole and time.monotonic() - self._saved_at >= training.checkpoint_minutes * 60:
+        if time.monotonic() - self._saved_at >= training.checkpoint_minutes * 60:
             self._save(None)
         return True
 
@@ -181,16 +181,21 @@ class XTTSTrainer:
         self._recorder.write("report", self._at, **self.monitor.summary(), traces_after_start=self._late_traces())
 
     def _late_traces(self) -> int:
-        return self.monitor.counters["step.traces"] - self._traced
+        return self._traces() - self._traced
+
+    def _traces(self) -> int:
+        return self.monitor.counters["step.traces"] + self.monitor.counters["validation.traces"]
 
     # ---- validation and checkpoints ---------------------------------------------------------------------------------
 
     def _validate(self) -> float | None:
         """Measure the averaged weights; without data to do so only set the length of what they say."""
         if self._validation is None:
-            self._validator.run(self._source.batches(0, _CALIBRATION_STEPS), self._step.optimiser)
+            self._validator.run(self._source.one_pass(_CALIBRATION_STEPS), self._step.optimiser)
             return None
-        found = self._validator.run(self._validation.batches(0, self._validation.steps_per_epoch), self._step.optimiser)
+        found = self._validator.run(self._validation.one_pass(), self._step.optimiser)
+        for step in self._validator.left_out:
+            self._not_finite("validation", self._validation, step)
         self._recorder.validation(self._at, found | {"duration_scale": float(self.model.duration_scale)})
         best, metric = self._checkpoints.best(), found.get(METRIC)
         better = metric is not None and (best is None or metric < best[1])
@@ -209,6 +214,7 @@ class XTTSTrainer:
         self._saved_at = time.monotonic()
 
     def _restore(self, found: Loaded) -> None:
+        self._check_symbols(found)
         state = found.state["feed"]
         self._at = int(state["step"]) if self._replan else self._source.resume(state)
         weights.set_weights(self.model, found.tensors["weights"])
@@ -217,6 +223,17 @@ class XTTSTrainer:
             self._step.total_steps.assign(self._budget.steps)  # a run may be made longer when it goes on
         self._seconds = float(found.state["seconds"])
         self._worse_in_a_row = int(found.state["worse_in_a_row"])
+
+    def _check_symbols(self, found: Loaded) -> None:
+        """Other symbols or languages in the same numbers would fit the weights and mean something else."""
+        for name in ("token_table", "languages"):
+            old, new = getattr(found.description, name), getattr(self.model.description, name)
+            if old != new:
+                raise CheckpointError(
+                    f"{self.run} was trained with another {name} ({len(old)} entries, now {len(new)}): pack the data "
+                    "with the token table of the old cache (--set data.token_table=OLD.cache), or start over with "
+                    "--reset"
+                )
 
     # ---- what goes wrong --------------------------------------------------------------------------------------------
 
@@ -239,19 +256,26 @@ class XTTSTrainer:
     def _bad_step(self, numbers: dict[str, float]) -> bool:
         """The step was skipped by itself; say which utterances it had, and go back if it was one too many."""
         self.monitor.count("step.not_finite")
-        if self.model.precision == "float16" and self._step.loss_scale.numpy() > 1.0:
-            return True  # an overflow of the scaled loss, which float16 meets now and then and which mends itself
+        overflow = self.model.precision == "float16" and math.isfinite(numbers["loss"])
+        if overflow and self._step.loss_scale.numpy() > 1.0:
+            return True  # of the scaled gradient, which float16 meets now and then and which mends itself
         self._bad_in_a_row += 1
-        ids = self._source.utterance_ids(self._at - 1)
-        damaged = damaged_utterances(self._source, self._at - 1)
-        self._recorder.event("not_finite", self._at, loss=numbers["loss"], grad_norm=numbers["grad_norm"],
-                             utterances=ids, damaged=damaged)  # fmt: skip
-        hint = f"; DAMAGED in the cache: {', '.join(damaged)}: run 'myxtts verify'" if damaged else ""
-        self._recorder.say(f"step {self._at} skipped: its loss or gradient is not finite{hint}")
+        norms = {name: numbers[name] for name in ("loss", "grad_norm")}
+        damaged = self._not_finite("step", self._source, self._at - 1, **norms)
         if self._bad_in_a_row <= self.training.max_bad_steps:
             return True
         self._go_back(damaged)
         return False
+
+    def _not_finite(self, where: str, source: Any, step: int, **numbers: float) -> list[str]:
+        """Write down whose batch it was, and which of its utterances are no longer what was packed."""
+        damaged = damaged_utterances(source, step)
+        self._recorder.event("not_finite", self._at, where=where, utterances=source.utterance_ids(step),
+                             damaged=damaged, **numbers)  # fmt: skip
+        hint = f"; DAMAGED in the cache: {', '.join(damaged)}: run 'myxtts verify'" if damaged else ""
+        what = f"step {self._at} skipped" if where == "step" else f"batch {step} of the validation left out"
+        self._recorder.say(f"{what}: its loss or gradient is not finite{hint}")
+        return damaged
 
     def _go_back(self, damaged: list[str]) -> None:
         """To the last good checkpoint with half the learning rate; a clear end if that was tried often enough."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import tensorflow as tf
 
 from myxtts.data.device import widen
+from myxtts.monitor import current_monitor
 from myxtts.training.optimiser import Adam
 
 METRIC = "mel_l1"
@@ -18,25 +20,32 @@ class Validator:
 
     def __init__(self, model: Any, eager: bool):
         self.model = model
+        self.left_out: list[int] = []  # batches of the last run whose numbers were not finite
         self._measure = self._of_batch if eager else tf.function(self._of_batch, autograph=False)
 
     def _of_batch(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        if tf.inside_function():
+            current_monitor().count("validation.traces")
         return self.model.validation_of(widen(dict(batch)))
 
     def compile(self, spec: Mapping[str, tf.TensorSpec]) -> None:
         self._measure({name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()})
 
     def run(self, batches: Iterable[Mapping[str, Any]], optimiser: Adam) -> dict[str, float]:
-        """Means over all batches, weighted by their frames; sets the model's duration scale on the way.
+        """Means over all finite batches, weighted by their frames; sets the model's duration scale on the way.
 
         Log durations are learnt by squared error, whose best guess is short by about a tenth (MODEL.md): the scale
         makes the predicted length of all clips together the true one.
         """
         sums: dict[str, float] = {}
+        self.left_out = []
         with optimiser.averaged():
             self.model.duration_scale.assign(1.0)
-            for batch in batches:
+            for number, batch in enumerate(batches):
                 numbers = {name: float(value) for name, value in self._measure(batch).items()}
+                if not all(map(math.isfinite, numbers.values())):
+                    self.left_out.append(number)
+                    continue
                 frames = numbers.pop("frames")
                 for name, value in (numbers | {"frames": 1.0}).items():
                     sums[name] = sums.get(name, 0.0) + value * frames

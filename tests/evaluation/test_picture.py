@@ -16,7 +16,7 @@ def test_a_picture_shows_what_it_is_given(tmp_path):
     from matplotlib.image import imread
 
     low, high = np.full((100, 80), -10.0), np.full((80, 80), 1.0)
-    draw_spectrograms(tmp_path / "a.png", {"spoken": low, "real": high})
+    draw_spectrograms(tmp_path / "a.png", {"spoken: $1 and $\\nothing " * 9: low, "real": high})
     draw_spectrograms(tmp_path / "b.png", {"spoken": low, "real": low}, np.repeat(np.arange(5), 20), list("ab$de"))
     first, second = imread(tmp_path / "a.png"), imread(tmp_path / "b.png")
     assert first.shape == (480, 1000, 4)

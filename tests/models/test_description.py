@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from models.conftest import describe
+from small_models import describe
 
 from myxtts.errors import CheckpointDamaged, CheckpointError
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file

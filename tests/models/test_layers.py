@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from models.conftest import make_batch, make_model
+from small_models import make_batch, make_model
 
 from myxtts.models.layers import Block, drop, fold
 

@@ -24,7 +24,7 @@ def test_each_frame_belongs_to_its_token(durations, padding):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(0.01, 30, width=32), min_size=1, max_size=40), st.integers(0, 3))
+@given(st.lists(st.floats(0.015625, 30, width=32), min_size=1, max_size=40), st.integers(0, 3))
 def test_whole_frames_keep_the_sum(durations, padding):
     inside = np.array([[1.0] * len(durations) + [0.0] * padding], np.float32)
     frames = whole_frames(np.array([durations + [5.0] * padding], np.float32), inside).numpy()[0]

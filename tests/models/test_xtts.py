@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from models.conftest import describe, make_batch, make_model
+from small_models import describe, make_batch, make_model
 
 from myxtts.errors import SpeechError
 from myxtts.features.mel import LOG_FLOOR
