@@ -8,6 +8,7 @@ MyXTTSError
 ├── MissingExtra         an optional package is needed: the message names the pip command
 ├── SpeechError          a request to speak cannot be met: its text, language, reference or settings
 ├── TrainingError        a run cannot go on
+├── DiagnosisError       a pipeline cannot be measured
 ├── CacheError           a cache cannot be used
 │   ├── CacheLocked      another process is writing it
 │   ├── CacheMismatch    it was made with other settings or from another state of the corpus
@@ -57,6 +58,10 @@ class SpeechError(MyXTTSError):
 
 
 class TrainingError(MyXTTSError):
+    pass
+
+
+class DiagnosisError(MyXTTSError):
     pass
 
 

@@ -41,7 +41,7 @@ class Decoder(keras.layers.Layer):
     def build(self, input_shape: Any = None) -> None:
         if self.head == "both":
             spread = keras.initializers.RandomNormal(stddev=0.1)
-            self.timeless = self.add_weight((self._voice_dim,), spread, name="timeless")
+            self.timeless = self.add_weight((self._voice_dim,), spread, autocast=False, name="timeless")
         clock = [] if self.head == "regression" else [self.time_in, self.time_out]
         for layer in (self.enter, self.attention, *self.blocks, self.leave, *clock):
             layer.build()

@@ -45,7 +45,7 @@ class DurationPredictor(keras.layers.Layer):
 def whole_frames(durations: Any, inside: Any) -> Any:
     """Durations in frames, float [batch, tokens], as whole numbers of at least 1; 0 where there is no token.
 
-    Ends are rounded, not durations: a sum of rounded durations drifts, for a voice of 3-frame phones by 5 % and more.
+    Ends are rounded, not durations, so that the errors of rounding do not add up over a sentence.
     """
     ends = tf.floor(tf.cumsum(durations * inside, axis=1) + 0.5)  # tf.round would send 1.5 and 2.5 both to 2
     starts = tf.pad(ends[:, :-1], [[0, 0], [1, 0]])

@@ -48,7 +48,7 @@ def fold(seed: Any | None, number: int) -> Any | None:
 
 
 class Linear(keras.layers.Layer):
-    """x W + b over the last axis. One matrix product of two dimensions, which TensorFlow fuses with bias and ReLU.
+    """x W + b over the last axis. One matrix product of two dimensions, which TensorFlow fuses with the bias.
 
     `bias` is what b begins with; None for no bias, as before a softmax, which would not notice it.
     """
@@ -75,7 +75,7 @@ class DepthwiseConvolution(keras.layers.Layer):
     """Each channel along time by itself.
 
     Forward and backward of [16, 96, 192], kernel 5, on a CPU: 2.8 CPU-ms with this op, 19 as shift-and-add, and a
-    grouped convolution has no gradient there. Under XLA on a CPU this op is 10-70x slower: keep XLA for GPUs.
+    grouped convolution has no gradient there. Under XLA on a CPU it was 10-70x slower (MODEL.md): keep XLA for GPUs.
     """
 
     def __init__(self, channels: int, kernel: int, **options: Any):
@@ -87,7 +87,7 @@ class DepthwiseConvolution(keras.layers.Layer):
         self.kernel = self.add_weight(self._shape, spread, name="kernel")
 
     def call(self, x: Any) -> Any:
-        # Not x[:, :, None]: the gradient of a slice copies the whole tensor, which took 20 of 370 ms of a step.
+        # Not x[:, :, None]: the gradient of a slice copies the whole tensor, that of expand_dims nothing.
         kernel = tf.reshape(self.kernel, [self._shape[0], 1, self._shape[1], 1])
         return tf.squeeze(tf.nn.depthwise_conv2d(tf.expand_dims(x, 2), kernel, [1, 1, 1, 1], "SAME"), 2)
 
@@ -115,7 +115,7 @@ class Convolution(keras.layers.Layer):
 class VoiceNorm(keras.layers.Layer):
     """Brings each position to unit root mean square, then scales and shifts it as the voice [batch, dim] wants.
 
-    Without taking the mean off first it costs 1.9 instead of 3.2 CPU-ms (shape as above). The map from the voice does
+    Without taking the mean off first it costs 1.9 instead of 2.6 CPU-ms (shape as above). The map from the voice does
     not begin at zero: the reference encoder would get no gradient from it.
     """
 

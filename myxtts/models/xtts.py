@@ -58,7 +58,7 @@ class XTTS(keras.Model):
             part.build()
 
     def set_statistics(self, mean: Any, std: Any) -> None:
-        """The corpus' log-mel mean and spread: one number each (what the demo was tuned with) or one per mel bin."""
+        """The corpus' log-mel mean and spread: one number each (what was tried) or one per mel bin."""
         shape = (self.description.n_mels,)
         self.mel_mean.assign(np.broadcast_to(np.asarray(mean, np.float32), shape))
         self.mel_std.assign(np.broadcast_to(np.asarray(std, np.float32), shape))

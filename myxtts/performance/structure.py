@@ -1,0 +1,112 @@
+"""What a pipeline is made of, read from its graph: Python functions, file reads, spectrograms, parallelism, prefetch.
+
+A `tf.data.Dataset` is walked object by object and every function it calls is walked operation by operation, nested ones
+too. Nothing is run and nothing is serialised: a captured file of gigabytes costs no memory here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+READ_OPS = frozenset({"ReadFile", "WholeFileReaderV2", "TFRecordDatasetV2", "FixedLengthRecordDatasetV2"})
+DECODE_OPS = frozenset({"DecodeWav", "DecodeRaw", "DecodePng", "DecodeJpeg", "DecodePaddedRaw"})
+SPECTRUM_OPS = frozenset({"RFFT", "FFT", "AudioSpectrogram", "Mfcc"})
+
+
+@dataclass
+class Stage:
+    """One transformation of a pipeline, its functions' operations counted, nested ones included."""
+
+    kind: str  # as TensorFlow calls it: ParallelMap, Batch, Prefetch, ...
+    parallel_calls: int | None = None  # None: serial; -1: TensorFlow chooses
+    ops: dict[str, int] = field(default_factory=dict)
+
+    def count(self, wanted: frozenset[str]) -> int:
+        return sum(times for op, times in self.ops.items() if op in wanted)
+
+
+@dataclass
+class Structure:
+    """A pipeline from its end, where batches come out, to its source."""
+
+    stages: list[Stage] = field(default_factory=list)
+    worker_processes: int | None = None  # of a loader that says so (PyTorch's DataLoader)
+    is_dataset: bool = True
+
+    def count(self, wanted: frozenset[str]) -> int:
+        return sum(stage.count(wanted) for stage in self.stages)
+
+    @property
+    def prefetches(self) -> bool:
+        """Whether batches are made while a step runs: a prefetch after the last stage that works."""
+        if not self.is_dataset:
+            return bool(self.worker_processes)
+        return any(stage.kind == "Prefetch" for stage in self.stages[: self._first_working() + 1])
+
+    def _first_working(self) -> int:
+        working = (
+            n for n, stage in enumerate(self.stages) if stage.kind not in ("Prefetch", "Options", "Take", "Model")
+        )
+        return next(working, 0)
+
+    @property
+    def serial_maps(self) -> int:
+        """Stages that call a function for one element after the other."""
+        return sum(stage.kind in ("Map", "Interleave", "FlatMap") and bool(stage.ops) for stage in self.stages)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Structure:
+        return cls(**{**values, "stages": [Stage(**stage) for stage in values["stages"]]})
+
+
+def structure_of(data: Any) -> Structure:
+    """Of a dataset by its graph; of any other iterable only what it says about worker processes."""
+    import tensorflow as tf
+
+    if isinstance(data, tf.data.Dataset):
+        return Structure([_stage(dataset) for dataset in _upstream(data)])
+    workers = getattr(data, "num_workers", None)
+    return Structure([], workers if isinstance(workers, int) else None, is_dataset=False)
+
+
+def _upstream(dataset: Any) -> Iterator[Any]:
+    """The dataset, then what it reads from, and so on."""
+    waiting = [dataset]
+    while waiting:
+        current = waiting.pop(0)
+        yield current
+        waiting += current._inputs()
+
+
+def _stage(dataset: Any) -> Stage:
+    kind = type(dataset).__name__.removeprefix("_").removesuffix("Dataset").removesuffix("V2")
+    ops: Counter[str] = Counter()
+    for function in dataset._functions():
+        ops += _operations(function.function.name, set())
+    calls = getattr(dataset, "_num_parallel_calls", None)
+    return Stage(kind, None if calls is None else int(calls), dict(ops))
+
+
+def _operations(name: str | bytes, seen: set[str]) -> Counter[str]:
+    """How often each operation occurs in a function and in those it calls."""
+    from tensorflow.python.eager import context
+
+    name = name.decode() if isinstance(name, bytes) else name
+    if name in seen:
+        return Counter()
+    seen.add(name)
+    found: Counter[str] = Counter()
+    for node in context.context().get_function_def(name).node_def:
+        found[node.op] += 1
+        for value in node.attr.values():
+            called = [value.func.name] if value.func.name else [function.name for function in value.list.func]
+            for other in called:
+                found += _operations(other, seen)
+    return found

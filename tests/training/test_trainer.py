@@ -1,0 +1,451 @@
+"""The loop: what it logs and keeps, and what it does when data, device or luck are bad.
+
+The whole model in small trains in `finished`; where only the loop matters a stand-in is trained, which costs nothing.
+"""
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+import tensorflow as tf
+from conftest import pack_voice, small_config, write_nan
+from corpora import write_corpus
+from small_models import describe, make_batch, make_model
+from small_run import SMALL
+from stand_in import MockOutOfMemoryDevice, StandInModel, build_stand_in
+
+from myxtts.cache.reader import Cache
+from myxtts.data.ljspeech import LJSpeechDataset
+from myxtts.data.pipeline import Feed
+from myxtts.errors import CacheMismatch, CheckpointError, ConfigError, TrainingError
+from myxtts.models import sizes, weights
+from myxtts.training.checkpoint import RunLock, load
+from myxtts.training.run_log import read_log
+from myxtts.training.schedule import learning_rate
+from myxtts.training.setup import build_model
+from myxtts.training.start import feeds_for
+from myxtts.training.trainer import XTTSTrainer
+
+
+def train(run: Path, data, val=None, model=None, kind=StandInModel, replan=False, **training) -> dict:
+    """A run of the stand-in over a feed (or a cache), or of `model` over anything."""
+    config = training.pop("config", None) or small_config(**training)
+    data = Feed(Cache(data), config) if isinstance(data, Path) else data
+    model = model or build_stand_in(config, data, kind)
+    return XTTSTrainer(config, model, run, "the same", replan).train(data, val)
+
+
+def lines(run: Path, kind: str, **wanted) -> list[dict]:
+    found = (line for line in read_log(run) if line["kind"] == kind)
+    return [line for line in found if all(line[name] == value for name, value in wanted.items())]
+
+
+def bits(folder: Path) -> dict[str, bytes]:
+    return {name: value.tobytes() for name, value in weights.load(folder / "weights.safetensors").items()}
+
+
+# ---- a whole run -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(voice_cache, tmp_path_factory):
+    """(config, run, summary): the real model, made small, on two shapes, with everything that happens now and then."""
+    run = tmp_path_factory.mktemp("finished") / "run"
+    config = small_config({"num_buckets": 2}, steps=45, validation_steps=10, sample_steps=20, keep_checkpoints=2,
+                          warmup_steps=10, learning_rate=0.01)  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sizes.SIZES, "tiny", SMALL)
+        data, val = feeds_for(config, voice_cache, None)
+        return config, run, XTTSTrainer(config, build_model(config, data), run).train(data, val)
+
+
+def test_the_loss_falls(finished):
+    _, run, _ = finished
+    losses = [line["loss"] for line in lines(run, "step")]
+    assert np.mean(losses[-8:]) < 0.8 * np.mean(losses[:8])
+    metrics = [line["mel_l1"] for line in lines(run, "validation")]
+    assert metrics[-1] < 0.9 * metrics[0]
+
+
+def test_everything_is_compiled_before_the_first_step(finished):
+    config, run, summary = finished
+    shapes = {(line["batch"], line["frames"]) for line in lines(run, "step")}
+    (compiled,) = lines(run, "event", event="compiled")
+    assert compiled["shapes"] == len(shapes) == config.data.num_buckets
+    assert compiled["step"] == 0
+    kinds = [(line["kind"], line.get("event")) for line in read_log(run)]
+    assert kinds[:3] == [("start", None), ("event", "compiled"), ("step", None)]
+    assert summary["traces_after_start"] == 0
+    assert lines(run, "report")[-1]["counters"]["step.traces"] == len(shapes)
+
+
+def test_each_step_is_logged_with_all_its_numbers(finished):
+    config, run, _ = finished
+    told = lines(run, "step")
+    assert [line["step"] for line in told] == list(range(1, 46))
+    training = config.training
+    for line in told:
+        assert line["loss"] == pytest.approx(line["mel"] + line["prior"] + line["duration"], rel=1e-5)
+        waited, computed = line["data_ms"], line["compute_ms"]
+        assert line["stall"] == pytest.approx(waited / (waited + computed), abs=1e-3)
+        assert line["utterances_per_second"] == pytest.approx(line["batch"] * 1e3 / (waited + computed), rel=0.01)
+        assert line["grad_norm"] > 0
+        assert line["learning_rate"] == learning_rate(
+            line["step"] - 1, training.schedule, training.learning_rate, training.warmup_steps, 45,
+            training.learning_rate_floor,
+        )  # fmt: skip
+        assert line["eta_seconds"] is None if line["step"] == 1 else line["eta_seconds"] >= 0
+    assert told[-1]["eta_seconds"] == 0
+    assert told[3]["epoch"] == pytest.approx(4 / lines(run, "start")[0]["feed"]["steps_per_epoch"], abs=1e-4)
+
+
+def test_a_run_directory_has_what_the_design_says(finished):
+    config, run, summary = finished
+    checkpoints = run / "checkpoints"
+    kept = sorted(int(path.name[5:]) for path in checkpoints.glob("step-*"))
+    assert kept[-2:] == [40, 45]
+    assert summary["best"]["step"] in kept
+    assert os.readlink(checkpoints / "last") == "step-45"
+    assert os.readlink(checkpoints / "best") == f"step-{summary['best']['step']}"
+    files = {"weights.safetensors", "ema.safetensors", "optimiser.safetensors", "voice.safetensors", "model.json"}
+    assert {path.name for path in (checkpoints / "last").iterdir()} == files | {"state.json"}
+    assert type(config).from_yaml(run / "config.yaml") == config
+    assert [line["step"] for line in lines(run, "validation")] == [10, 20, 30, 40, 45]
+    assert sorted(path.name for path in (run / "samples").iterdir()) == [
+        f"step-{step}-{row}.wav" for step in (20, 40) for row in (1, 2)
+    ]
+    audio, rate = soundfile.read(run / "samples" / "step-40-1.wav")
+    assert rate == 22050
+    assert len(audio) % 256 == 0
+    assert np.isfinite(audio).all()
+
+
+def test_tensorboard_has_curves_pictures_and_sound(finished):
+    _, run, _ = finished
+    (path,) = (run / "tensorboard").iterdir()
+    tags = set()
+    for record in tf.data.TFRecordDataset(str(path)):
+        tags |= {value.tag for value in tf.compat.v1.Event.FromString(record.numpy()).summary.value}
+    assert {"train/loss", "train/mel", "train/stall", "train/learning_rate", "validation/mel_l1"} <= tags
+    assert {"sentence 1", "sentence 1/alignment", "sentence 2/real above spoken"} <= tags
+
+
+def test_the_averaged_weights_are_what_is_validated_and_spoken(finished):
+    """ema.safetensors has every variable of the model: averages, and of the rest the model's own."""
+    _, run, _ = finished
+    found = load(run / "checkpoints" / "last")
+    assert found.tensors["ema"].keys() == found.tensors["weights"].keys()
+    same = {
+        name for name, value in found.tensors["ema"].items() if np.array_equal(value, found.tensors["weights"][name])
+    }
+    assert same == {name for name in same if name.rsplit("/")[-1] in ("mel_mean", "mel_std", "duration_scale")}
+    assert lines(run, "validation")[-1]["duration_scale"] == pytest.approx(
+        float(found.tensors["ema"]["duration_scale"])
+    )
+
+
+# ---- beginnings and ends ---------------------------------------------------------------------------------------------
+
+
+def test_a_run_goes_on_by_itself_and_can_be_made_longer(feed, tmp_path):
+    train(tmp_path, feed, steps=7, validation_steps=5)
+    (path,) = (tmp_path / "checkpoints").glob("step-7")
+    before = bits(path)
+    assert train(tmp_path, feed, steps=7, validation_steps=5)["step"] == 7  # nothing left to do
+    assert bits(path) == before
+    assert train(tmp_path, feed, steps=12, validation_steps=5)["step"] == 12
+    assert [line["step"] for line in lines(tmp_path, "step")] == list(range(1, 13))
+    assert [line["step"] for line in lines(tmp_path, "resume")] == [7, 7]
+    straight = tmp_path / "straight"
+    train(straight, feed, steps=12, validation_steps=5, schedule="constant")
+    train(tmp_path / "parted", feed, steps=7, validation_steps=5, schedule="constant")
+    train(tmp_path / "parted", feed, steps=12, validation_steps=5, schedule="constant")
+    assert bits(straight / "checkpoints" / "last") == bits(tmp_path / "parted" / "checkpoints" / "last")
+
+
+def test_minutes_end_a_run_and_the_schedule_with_it(feed, tmp_path):
+    summary = train(tmp_path, feed, minutes=0.03, learning_rate=0.01)
+    assert summary["why"] == "done"
+    assert summary["seconds"] >= 1.8
+    rates = [line["learning_rate"] for line in lines(tmp_path, "step")]
+    assert len(rates) > 50
+    assert max(rates) == pytest.approx(0.01, rel=0.01)
+    assert rates[20] > 0.009  # it does not begin at the floor
+    assert rates[-1] < 0.1 * 0.01
+
+
+def test_epochs_end_a_run(feed, tmp_path):
+    assert train(tmp_path, feed, epochs=2, steps=1000)["step"] == 2 * feed.steps_per_epoch
+    ids = [line["epoch"] for line in lines(tmp_path, "step")]
+    assert ids[-1] == 2.0
+
+
+def test_early_stopping_ends_a_run_that_no_longer_gets_better(feed, tmp_path):
+    """What is validated on is the opposite of what is learnt, so the first validation is the best."""
+    wrong = make_batch(4, 32, 8)
+    wrong["mel"] = np.full_like(wrong["mel"], 20.0)
+    val = tf.data.Dataset.from_tensors(wrong)
+    summary = train(tmp_path, feed, val, steps=500, validation_steps=5, early_stopping=3)
+    assert (summary["step"], summary["why"]) == (20, "no better for 3 validations")
+    assert summary["best"]["step"] == 5
+    again = train(
+        tmp_path, feed, val, steps=500, validation_steps=5, early_stopping=4
+    )  # the count outlives the process
+    assert again["step"] == 25
+
+
+def test_sigterm_saves_after_the_step_and_says_how_to_go_on(feed, tmp_path, capsys):
+    class Interrupted(StandInModel):
+        calls = 0
+
+        def losses_of(self, *arguments):
+            self.calls += 1
+            if self.calls == 4:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return super().losses_of(*arguments)
+
+    handler = signal.getsignal(signal.SIGTERM)
+    summary = train(tmp_path, feed, kind=Interrupted, steps=50, enable_graph_mode=False)
+    assert (summary["step"], summary["interrupted"], summary["why"]) == (4, True, "stopped by SIGTERM")
+    assert "Go on with: the same" in capsys.readouterr().err
+    assert load(tmp_path / "checkpoints" / "last").step == 4
+    assert signal.getsignal(signal.SIGTERM) is handler
+    assert train(tmp_path, feed, steps=6)["step"] == 6
+
+
+def test_a_run_has_one_trainer(feed, tmp_path):
+    with RunLock(tmp_path), pytest.raises(TrainingError, match=f"in use by process {os.getpid()}"):
+        train(tmp_path, feed, steps=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+
+
+def test_other_data_or_batches_need_a_replan(feed, voice_cache, tmp_path):
+    train(tmp_path / "run", feed, steps=3)
+    kept = (tmp_path / "run" / "config.yaml").read_bytes()
+    smaller = small_config({"batch_size": 4}, steps=6)
+    with pytest.raises(CacheMismatch, match="batch size.*--replan"):
+        train(tmp_path / "run", voice_cache, config=smaller)
+    assert (tmp_path / "run" / "config.yaml").read_bytes() == kept
+    other = pack_voice(tmp_path / "other", 20)
+    with pytest.raises(CacheMismatch, match="the run was on cache .*--replan"):
+        train(tmp_path / "run", other, config=smaller)
+    assert train(tmp_path / "run", voice_cache, config=smaller, replan=True)["step"] == 6
+    assert lines(tmp_path / "run", "step")[-1]["batch"] == 4
+    smaller.training.steps = 8
+    assert train(tmp_path / "run", voice_cache, config=smaller)["step"] == 8  # from now on this is the plan
+
+
+def test_a_model_with_other_symbols_does_not_go_on_silently(feed, tmp_path):
+    train(tmp_path, feed, steps=2)
+    config, model = small_config(steps=4), build_stand_in(small_config(), feed)
+    model.description.token_table[5:7] = model.description.token_table[6:4:-1]
+    with pytest.raises(CheckpointError, match=r"another token_table .*--set data.token_table"):
+        train(tmp_path, feed, model=model, config=config, replan=True)
+
+
+# ---- other data ------------------------------------------------------------------------------------------------------
+
+
+def four(batch: dict):
+    return batch["tokens"], batch["mel"], batch["token_lengths"], batch["frame_lengths"]
+
+
+def test_a_plain_dataset_of_four_tensors_trains_the_real_model(tmp_path, monkeypatch, caplog):
+    monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
+    data = tf.data.Dataset.from_tensor_slices(four(make_batch(4, 32, 8))).batch(2)
+    summary = train(tmp_path, data, data.take(1), make_model(), steps=3, validation_steps=3, sample_steps=3,
+                    enable_graph_mode=False)  # fmt: skip
+    assert (summary["step"], summary["best"]["step"]) == (3, 3)
+    assert len(list((tmp_path / "samples").iterdir())) == 2
+    assert [record.message for record in caplog.records if "cannot be asked for a step" in record.message]
+
+
+def test_the_facade_s_dataset_trains_and_validates(tmp_path):
+    """Its length is not known and its last batch is smaller: validation ends all the same."""
+    config = small_config(steps=8, validation_steps=4)
+    dataset = LJSpeechDataset(write_corpus(tmp_path / "voice", 20), config)
+    data, val = (dataset.create_tf_dataset(batch_size=8) for _ in range(2))
+    model = StandInModel(describe(token_table=Cache(dataset.cache_path).table.symbols))
+    assert train(tmp_path / "run", data, val, model, config=config)["step"] == 8
+    assert {line["batch"] for line in lines(tmp_path / "run", "step")} == {8, 4}
+    assert [line["step"] for line in lines(tmp_path / "run", "validation")] == [4, 8]
+
+
+def test_a_dataset_without_end_trains_and_is_no_validation(tmp_path):
+    data = tf.data.Dataset.from_tensors(make_batch(4, 32, 8)).repeat()
+    assert train(tmp_path / "a", data, model=StandInModel(describe()), steps=4, validation_steps=2)["step"] == 4
+    with pytest.raises(TrainingError, match="repeats without end"):
+        train(tmp_path / "b", data, data, StandInModel(describe()), steps=4, validation_steps=2)
+
+
+def test_what_is_no_data_is_said(tmp_path):
+    with pytest.raises(TrainingError, match="cannot train on a list: give a Feed or a tf.data.Dataset"):
+        train(tmp_path, [1, 2], model=StandInModel(describe()))
+    data = tf.data.Dataset.from_tensors((1, 2, 3))
+    with pytest.raises(TrainingError, match="batches of 3 parts"):
+        train(tmp_path, data, model=StandInModel(describe()))
+    empty = tf.data.Dataset.from_tensors(make_batch(2, 32, 8)).take(0)
+    with pytest.raises(TrainingError, match="it is empty"):
+        train(tmp_path, empty, model=StandInModel(describe()), steps=2)
+    with pytest.raises(ConfigError, match="does not know its length"):
+        train(tmp_path, empty, model=StandInModel(describe()), epochs=2)
+
+
+def test_caches_are_mixed_in_one_feed(voice_cache, tmp_path):
+    second = pack_voice(tmp_path / "second", 16)
+    config = small_config({"num_buckets": 2}, epochs=2)
+    mixed = Feed([Cache(voice_cache), Cache(second)], config)
+    assert train(tmp_path / "run", mixed, config=config)["step"] == 2 * mixed.steps_per_epoch
+    assert {mixed.order.batch(step).cache for step in range(mixed.steps_per_epoch)} == {0, 1}
+    assert [line["step"] for line in lines(tmp_path / "run", "step")] == list(range(1, 2 * mixed.steps_per_epoch + 1))
+
+
+@pytest.mark.parametrize("setting", [{"enable_eager_debug": True}, {"enable_graph_mode": False}])
+def test_eager_runs_trace_nothing(feed, tmp_path, setting):
+    train(tmp_path, feed, steps=2, validation_steps=2, **setting)
+    assert not [name for name in lines(tmp_path, "report")[-1]["counters"] if name.endswith("traces")]
+    assert [line["shapes"] for line in lines(tmp_path, "event", event="compiled")] == [0]
+
+
+# ---- bad luck --------------------------------------------------------------------------------------------------------
+
+
+def test_a_damaged_utterance_is_named_and_its_steps_change_nothing(own_cache, tmp_path, capsys):
+    """NaN on the disk, in one utterance, which comes as itself and as somebody's reference."""
+    name = Cache(own_cache).utterance_id(7)
+    write_nan(own_cache, 7)
+    config = small_config(epochs=3, validation_steps=1, keep_checkpoints=100, max_bad_steps=50)
+    feed = Feed(Cache(own_cache), config)
+    train(tmp_path / "run", feed, config=config)
+    told = lines(tmp_path / "run", "event", event="not_finite")
+    assert len(told) >= 3  # once an epoch at the least
+    for event in told:
+        assert event["damaged"] == [name]
+        assert event["utterances"] == feed.utterance_ids(event["step"] - 1)
+        if event["step"] > 1:
+            places = [tmp_path / "run" / "checkpoints" / f"step-{event['step'] - n}" for n in (1, 0)]
+            assert bits(places[0]) == bits(places[1])
+    assert any(name in event["utterances"] for event in told)
+    assert lines(tmp_path / "run", "report")[-1]["counters"]["step.not_finite"] == len(told)
+    assert f"DAMAGED in the cache: {name}: run 'myxtts verify'" in capsys.readouterr().err
+    good = [line for line in lines(tmp_path / "run", "step") if line["step"] not in {event["step"] for event in told}]
+    assert all(np.isfinite(line["loss"]) for line in good)
+
+
+def test_a_damaged_utterance_spoils_neither_statistics_nor_voice(own_cache, monkeypatch, caplog):
+    monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
+    longest = int(np.argmax(Cache(own_cache).columns["n_frames"]))
+    write_nan(own_cache, longest)
+    feed = Feed(Cache(own_cache), small_config())
+    model = build_model(small_config(), feed)
+    assert np.isfinite(model.mel_mean.numpy()).all()
+    assert Cache(own_cache).utterance_id(longest) in caplog.text
+    from myxtts.training.setup import example_voice
+
+    assert np.isfinite(example_voice(feed)["reference"]).all()
+
+
+def test_a_damaged_utterance_is_left_out_of_validation_and_named(own_cache, tmp_path):
+    config = small_config(steps=4, validation_steps=4)
+    data, val = feeds_for(config, own_cache, None)
+    row = int(val.tables[0].members[0])
+    write_nan(own_cache, row)
+    summary = train(tmp_path / "run", data, val, config=config)
+    (event,) = lines(tmp_path / "run", "event", event="not_finite")
+    assert (event["where"], event["damaged"]) == ("validation", [Cache(own_cache).utterance_id(row)])
+    assert summary["best"] is None  # its only batch
+
+
+def test_too_many_bad_steps_go_back_with_half_the_rate_and_then_end_the_run(own_cache, tmp_path):
+    run, sound = tmp_path / "run", (own_cache / "mel.npy").read_bytes()
+    settings = {"max_bad_steps": 2, "schedule": "constant", "warmup_steps": 0, "learning_rate": 0.04}
+    train(run, own_cache, steps=5, **settings)
+    write_nan(own_cache)
+    with pytest.raises(
+        TrainingError, match=r"3 steps in a row .* going back 3 times .*damaged utterances: utt.*log\.jsonl"
+    ):
+        train(run, own_cache, steps=20, **settings)
+    returns = [line for line in read_log(run, given_up=True) if "learning_rate_scale" in line]
+    assert [(line["kind"], line["step"], line["learning_rate_scale"]) for line in returns] == [
+        ("resume", 5, 0.5), ("resume", 5, 0.25), ("resume", 5, 0.125)
+    ]  # fmt: skip
+    assert [line["step"] for line in lines(run, "step")] == [1, 2, 3, 4, 5, 6, 7, 8]  # those after the last return
+    (own_cache / "mel.npy").write_bytes(sound)
+    assert train(run, own_cache, steps=8, **settings)["step"] == 8
+    rates = [line["learning_rate"] for line in lines(run, "step")]
+    assert rates == pytest.approx([0.04] * 5 + [0.005] * 3)
+
+
+def test_bad_steps_before_the_first_checkpoint_end_the_run(own_cache, tmp_path):
+    write_nan(own_cache)
+    with pytest.raises(TrainingError, match=r"2 steps in a row had no finite loss.*training\.learning_rate"):
+        train(tmp_path / "run", own_cache, steps=20, max_bad_steps=1)
+
+
+def test_a_nan_in_float16_is_no_overflow(own_cache, tmp_path):
+    """An overflow mends itself; what is NaN before the loss is scaled is reported as everywhere."""
+    name = Cache(own_cache).utterance_id(7)
+    write_nan(own_cache, 7)
+    config = small_config(epochs=1, max_bad_steps=50)
+    feed = Feed(Cache(own_cache), config)
+    model = build_stand_in(config, feed)
+    model.precision = "float16"
+    train(tmp_path / "run", feed, model=model, config=config)
+    assert [event["damaged"] for event in lines(tmp_path / "run", "event", event="not_finite")][0] == [name]
+
+
+def test_out_of_memory_makes_micro_batches_and_is_recorded(feed, tmp_path, capsys):
+    summary = train(tmp_path / "cut", feed, kind=MockOutOfMemoryDevice, steps=6)
+    assert summary["micro_batches"] == 4  # of 8 rows
+    told = lines(tmp_path / "cut", "event", event="out_of_memory")
+    assert [event["micro_batches"] for event in told] == [2, 4]
+    assert "mock: out of memory" in told[0]["what"]
+    assert "in 4 parts" in capsys.readouterr().err
+    assert summary["traces_after_start"] == 0  # it was found out while compiling
+    train(tmp_path / "whole", feed, steps=6)
+    parts, whole = (load(tmp_path / name / "checkpoints" / "last").tensors["weights"] for name in ("cut", "whole"))
+    for name, value in whole.items():
+        np.testing.assert_allclose(parts[name], value, atol=1e-4)
+
+
+def test_out_of_memory_in_the_middle_of_a_run_loses_no_step(feed, tmp_path):
+    class FullAtTheThird(StandInModel):
+        calls = 0
+
+        def losses_of(self, *arguments):
+            self.calls += 1
+            if self.calls == 3:
+                raise tf.errors.ResourceExhaustedError(None, None, "mock: out of memory")
+            return super().losses_of(*arguments)
+
+    summary = train(tmp_path, feed, kind=FullAtTheThird, steps=5, enable_graph_mode=False)
+    assert (summary["step"], summary["micro_batches"]) == (5, 2)
+    assert load(tmp_path / "checkpoints" / "last").tensors["optimiser"]["updates"] == 5
+
+
+def test_a_device_too_small_for_one_utterance_is_a_clear_end(feed, tmp_path):
+    class Hopeless(MockOutOfMemoryDevice):
+        fits = 0
+
+    with pytest.raises(TrainingError, match="no memory for a single utterance: set a smaller model.size"):
+        train(tmp_path, feed, kind=Hopeless, steps=5)
+
+
+def test_a_damaged_checkpoint_costs_the_steps_since_the_one_before(feed, tmp_path, caplog):
+    train(tmp_path, feed, steps=10, validation_steps=5)
+    shutil.copy(tmp_path / "log.jsonl", tmp_path / "before.jsonl")
+    with open(tmp_path / "checkpoints" / "step-10" / "ema.safetensors", "r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"\xff")
+    assert train(tmp_path, feed, steps=10, validation_steps=5)["step"] == 10
+    assert "CHECKPOINT DAMAGED" in caplog.text
+    assert [line["step"] for line in lines(tmp_path, "resume")] == [5]
+    before = {}
+    for line in map(json.loads, (tmp_path / "before.jsonl").read_text().splitlines()):
+        before |= {line["step"]: line["loss"]} if line["kind"] == "step" else {}
+    assert {line["step"]: line["loss"] for line in lines(tmp_path, "step")} == pytest.approx(before)
