@@ -43,7 +43,8 @@ class Decoder(keras.layers.Layer):
             spread = keras.initializers.RandomNormal(stddev=0.1)
             self.timeless = self.add_weight((self._voice_dim,), spread, autocast=False, name="timeless")
         clock = [] if self.head == "regression" else [self.time_in, self.time_out]
-        for layer in (self.enter, self.attention, *self.blocks, self.leave, *clock):
+        parts: tuple[Any, ...] = (self.enter, self.attention, *self.blocks, self.leave, *clock)
+        for layer in parts:
             layer.build()
 
     def call(

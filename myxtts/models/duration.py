@@ -31,7 +31,8 @@ class DurationPredictor(keras.layers.Layer):
         self.to_log = Linear(dim, 1, gain=0.01, bias=_USUAL_LOG, name="to_log", dtype="float32")
 
     def build(self, input_shape: Any = None) -> None:
-        for layer in (*self.along, *self.norms, self.to_log):
+        parts: tuple[Any, ...] = (*self.along, *self.norms, self.to_log)
+        for layer in parts:
             layer.build()
 
     def call(self, hidden: Any, inside: Any, voice: Any, seed: Any = None) -> Any:

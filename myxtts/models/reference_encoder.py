@@ -35,7 +35,8 @@ class ReferenceEncoder(keras.layers.Layer):
     def build(self, input_shape: Any = None) -> None:
         spread = keras.initializers.RandomNormal(stddev=1.0)
         self.queries = self.add_weight((self._tokens, self._dim), spread, name="queries")
-        for layer in (self.patches, *self.along, self.importance, self.to_vector, self.to_tokens):
+        parts: tuple[Any, ...] = (self.patches, *self.along, self.importance, self.to_vector, self.to_tokens)
+        for layer in parts:
             layer.build()
 
     def call(self, reference: Any, lengths: Any) -> Voice:

@@ -29,7 +29,8 @@ class TextEncoder(keras.layers.Layer):
         spread = keras.initializers.RandomNormal(stddev=0.1)
         self.symbols = self.add_weight(self._tables["symbols"], spread, name="symbols")
         self.languages = self.add_weight(self._tables["languages"], spread, name="languages")
-        for layer in (self.attention, *self.blocks, self.to_mu):
+        parts: tuple[Any, ...] = (self.attention, *self.blocks, self.to_mu)
+        for layer in parts:
             layer.build()
 
     def call(self, tokens: Any, inside: Any, language: Any, voice: Voice, seed: Any = None) -> tuple[Any, Any]:
