@@ -34,6 +34,7 @@ class Measurements:
     batch: int  # utterances
     cores: int
     device_ms: float  # the step on a resident batch of a shape it knows
+    device_cores: float  # CPU seconds per second meanwhile: 0 where another device computes
     loader_ms: float  # batches taken as fast as they come
     loader_cores: float  # CPU seconds per second meanwhile, worker processes included
     loop_ms: float  # the real thing
@@ -50,6 +51,7 @@ class Measurements:
     useful_share: float | None = None  # of the largest padded tensor
     major_faults_per_batch: float = 0.0
     disk_mb_per_batch: float = 0.0  # that came from the disk, not from memory
+    read_mb_per_batch: float = 0.0  # by reading, from the disk or from memory
     read_calls_per_batch: float = 0.0
     memory_available_share: float = 1.0
     stages: dict[str, float] = field(default_factory=dict)  # CPU-ms per batch inside the dataset
@@ -70,12 +72,21 @@ def observe(data: Iterable[Any], step: Step, progress: Progress = lambda what: N
     alone = _loader_alone(source)
     progress("device")
     resident = alone.pop("resident")
+    before, started = _usage(), time.perf_counter()
     device_ms = _resident_ms(step, resident)
+    device_cores = float((_usage() - before)[0] / (time.perf_counter() - started))
     progress("loop")
     together = _loop(source, step)
     progress("step")
-    found = Measurements(batch=_rows(resident), cores=usable_cores(), device_ms=device_ms, **alone, **together,
-                         structure=structure_of(data))  # fmt: skip
+    found = Measurements(
+        batch=_rows(resident),
+        cores=usable_cores(),
+        device_ms=device_ms,
+        device_cores=device_cores,
+        **alone,
+        **together,
+        structure=structure_of(data),
+    )
     found.graph_ms = _graph_ms(step, resident)
     if found.loader_ms < device_ms and device_ms < 500:
         found.double_ms = _double_ms(step, resident)
@@ -147,6 +158,7 @@ def _loader_alone(source: _Source) -> dict[str, Any]:
         "major_faults_per_batch": float(spent[1] / count),
         "disk_mb_per_batch": float(spent[2] / count / 1e6),
         "read_calls_per_batch": float(spent[3] / count),
+        "read_mb_per_batch": float(spent[4] / count / 1e6),
         "stages": stages,
     }
 
@@ -302,20 +314,20 @@ def usable_cores() -> int:
 
 
 def _usage() -> NDArray[np.float64]:
-    """(CPU seconds, major page faults, bytes from disk, read calls) so far, of this process and its children."""
+    """(CPU seconds, major page faults, bytes from disk, read calls, bytes read) so far, with child processes."""
     import psutil
 
-    cpu = faults = disk = calls = 0.0
+    cpu = disk = calls = chars = 0.0
     own = psutil.Process()
     for process in [own, *own.children(recursive=True)]:
         try:
             times, io = process.cpu_times(), process.io_counters()
             cpu += times.user + times.system
-            disk, calls = disk + io.read_bytes, calls + io.read_count
+            disk, calls, chars = disk + io.read_bytes, calls + io.read_count, chars + io.read_chars
         except psutil.Error:
             continue  # a worker that has just ended
     faults = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
-    return np.array([cpu, faults, disk, calls], np.float64)
+    return np.array([cpu, faults, disk, calls, chars], np.float64)
 
 
 def _memory_available_share() -> float:

@@ -48,10 +48,8 @@ class Structure:
         return any(stage.kind == "Prefetch" for stage in self.stages[: self._first_working() + 1])
 
     def _first_working(self) -> int:
-        working = (
-            n for n, stage in enumerate(self.stages) if stage.kind not in ("Prefetch", "Options", "Take", "Model")
-        )
-        return next(working, 0)
+        idle = ("Prefetch", "Options", "Take", "Repeat", "Model")
+        return next((n for n, stage in enumerate(self.stages) if stage.kind not in idle), 0)
 
     @property
     def serial_maps(self) -> int:

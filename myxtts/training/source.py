@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator
+from functools import cached_property
 from typing import Any
 
 import tensorflow as tf
@@ -23,6 +24,7 @@ class FeedSource:
 
     def __init__(self, feed: Feed):
         self.feed, self.steps_per_epoch = feed, feed.steps_per_epoch
+        self._passes: dict[int, tf.data.Dataset] = {}
 
     def batches(self, start_step: int) -> Generator[Batch]:
         """From a step on, without end."""
@@ -31,8 +33,11 @@ class FeedSource:
     def one_pass(self, most: int | None = None) -> Generator[Batch]:
         """Each utterance once, or the first `most` batches of that."""
         stop = self.steps_per_epoch if most is None else min(most, self.steps_per_epoch)
-        return self.feed.batches(0, stop, device=first_gpu())
+        if stop not in self._passes:  # building it takes 0.4 s, and every validation asks for it
+            self._passes[stop] = self.feed.dataset(0, stop, device=first_gpu())
+        return ahead(self._passes[stop])
 
+    @cached_property
     def specs(self) -> list[dict[str, tf.TensorSpec]]:
         return self.feed.batch_specs()
 
@@ -68,6 +73,7 @@ class DatasetSource:
             raise TrainingError("the dataset for validation repeats without end: give one that ends, or .take(n) of it")
         return ahead(self.dataset if most is None else self.dataset.take(most))
 
+    @property
     def specs(self) -> list[dict[str, tf.TensorSpec]]:
         """Its shape if it has only one; others are compiled as they come."""
         spec = self.dataset.element_spec

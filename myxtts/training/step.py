@@ -29,7 +29,7 @@ class Step:
     def __init__(self, model: Any, training: TrainingConfig, total_steps: int):
         self.model, self.training = model, training
         self.optimiser = Adam(model.trainable_variables, training.beta1, training.beta2, training.ema_decay)
-        self.micro_batches = 1
+        self.micro_batches, self.largest_batch = 1, 0  # the largest that was tried
         # Variables, because they change during a run and a constant would be compiled in.
         self.total_steps = tf.Variable(total_steps, dtype=tf.int64, trainable=False)
         self.rate_scale = tf.Variable(1.0, trainable=False)
@@ -57,6 +57,7 @@ class Step:
         self._call(nothing, 0, False)
 
     def _call(self, batch: Batch, step: int, apply: bool) -> dict[str, float]:
+        self.largest_batch = max(self.largest_batch, int(batch["tokens"].shape[0]))
         numbers = self._function(batch)(dict(batch), tf.constant(step, tf.int64), tf.constant(apply))
         return dict(zip(self.names, numbers.numpy().tolist(), strict=True))
 
@@ -88,7 +89,7 @@ class Step:
     def _gradients(self, batch: dict[str, Any], step: Any) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
         """Losses and gradients of a batch, if need be in parts that fit into memory: then means over the parts, in
         which each counts as much as it has utterances (the rows that only fill up are all in the last one)."""
-        cut = _parts(batch, self.micro_batches)
+        cut = parts_of(batch, self.micro_batches)
         parts = [self._part_gradients(part, step, at) for at, part in enumerate(cut)]
         if len(parts) == 1:
             return parts[0]
@@ -176,7 +177,7 @@ def _mix(values: Sequence[Any], shares: Sequence[Any]) -> Any:
     return tf.add_n([value * share for value, share in zip(values, shares, strict=True)])
 
 
-def _parts(batch: dict[str, Any], n: int) -> list[dict[str, Any]]:
+def parts_of(batch: Mapping[str, Any], n: int) -> list[dict[str, Any]]:
     """The batch cut into n parts along its rows; what has no rows goes into each. The last may be smaller."""
     rows = int(batch["tokens"].shape[0])
     size = -(-rows // n)

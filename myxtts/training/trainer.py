@@ -8,6 +8,7 @@ A run directory that already holds a run is gone on with. What one step needs an
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -88,18 +89,17 @@ class XTTSTrainer:
         self._recorder.write("start", self._at, config=self.config.to_dict(), feed=self._source.describe(),
                              parameters=self.model.count_params(), precision=self.model.precision)  # fmt: skip
         started = time.perf_counter()
-        specs = [] if self._step.eager else self._source.specs()
-        checks = [] if self._step.eager else (self._validation or self._source).specs()
-        work: list[tuple[Callable[[Any], None], Any]] = [(self._compile, spec) for spec in specs]
-        work += [(self._validator.compile, spec) for spec in checks]
-        for function, spec in tqdm(work, desc="compiling", unit="shape", leave=False):
-            function(spec)
+        specs = [] if self._step.eager else self._source.specs
+        checks = [] if self._step.eager else (self._validation or self._source).specs
+        work: list[tuple[Step | Validator, Any]] = [(self._step, spec) for spec in specs]
+        work += [(self._validator, spec) for spec in checks]
+        sizes = None
+        while sizes != (sizes := (self._step.micro_batches, self._validator.micro_batches)):  # more parts, other shapes
+            for part, spec in tqdm(work, desc="compiling", unit="shape", leave=False):
+                self._within_memory(part, functools.partial(part.compile, spec))
         self._traced = self._traces()
         self._recorder.event("compiled", self._at, shapes=len(specs), seconds=round(time.perf_counter() - started, 2))
         self._samples = self._choose_samples() if self.training.sample_steps else None
-
-    def _compile(self, spec: Any) -> None:
-        self._within_memory(lambda: self._step.compile(spec))
 
     def _choose_samples(self) -> Samples:
         batches = (self._validation or self._source).one_pass(1)
@@ -136,7 +136,7 @@ class XTTSTrainer:
         if batch is None:
             raise TrainingError("the dataset gave no batch: it is empty")
         came = time.perf_counter()
-        numbers = self._within_memory(lambda: self._step.run(batch, self._at))
+        numbers = self._within_memory(self._step, lambda: self._step.run(batch, self._at))
         done = time.perf_counter()
         self._at += 1
         self._recorder.step(self._at, self._seconds, batch, numbers, (came - asked) * 1e3, (done - came) * 1e3)
@@ -190,10 +190,11 @@ class XTTSTrainer:
 
     def _validate(self) -> float | None:
         """Measure the averaged weights; without data to do so only set the length of what they say."""
+        source, most = (self._source, _CALIBRATION_STEPS) if self._validation is None else (self._validation, None)
+        optimiser = self._step.optimiser
+        found = self._within_memory(self._validator, lambda: self._validator.run(source.one_pass(most), optimiser))
         if self._validation is None:
-            self._validator.run(self._source.one_pass(_CALIBRATION_STEPS), self._step.optimiser)
             return None
-        found = self._validator.run(self._validation.one_pass(), self._step.optimiser)
         for step in self._validator.left_out:
             self._not_finite("validation", self._validation, step)
         self._recorder.validation(self._at, found | {"duration_scale": float(self.model.duration_scale)})
@@ -237,21 +238,22 @@ class XTTSTrainer:
 
     # ---- what goes wrong --------------------------------------------------------------------------------------------
 
-    def _within_memory(self, work: Callable[[], Any]) -> Any:
+    def _within_memory(self, part: Step | Validator, work: Callable[[], Any]) -> Any:
         """Do it; where the device runs out of memory, in twice as many parts, down to single utterances."""
         while True:
             try:
                 return work()
             except tf.errors.ResourceExhaustedError as error:
-                self._step.micro_batches *= 2
-                if self._step.micro_batches > self.config.data.batch_size:
+                if part.micro_batches >= part.largest_batch:
                     raise TrainingError(
                         "the device has no memory for a single utterance: set a smaller model.size or "
                         "data.max_mel_frames"
                     ) from error
-                parts = self._step.micro_batches
-                self._recorder.event("out_of_memory", self._at, micro_batches=parts, what=str(error)[:300])
-                self._recorder.say(f"out of memory: batches go through in {parts} parts from here on")
+                part.micro_batches *= 2
+                where = "step" if part is self._step else "validation"
+                fields = {"where": where, "micro_batches": part.micro_batches, "what": str(error)[:300]}
+                self._recorder.event("out_of_memory", self._at, **fields)
+                self._recorder.say(f"{where} out of memory: in {part.micro_batches} parts from here on")
 
     def _bad_step(self, numbers: dict[str, float]) -> bool:
         """The step was skipped by itself; say which utterances it had, and go back if it was one too many."""

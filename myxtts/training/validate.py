@@ -11,6 +11,7 @@ import tensorflow as tf
 from myxtts.data.device import widen
 from myxtts.monitor import current_monitor
 from myxtts.training.optimiser import Adam
+from myxtts.training.step import parts_of
 
 METRIC = "mel_l1"
 
@@ -19,7 +20,7 @@ class Validator:
     """Runs `model.validation_of` over batches, compiled once per shape."""
 
     def __init__(self, model: Any, eager: bool):
-        self.model = model
+        self.model, self.micro_batches, self.largest_batch = model, 1, 0
         self.left_out: list[int] = []  # batches of the last run whose numbers were not finite
         self._measure = self._of_batch if eager else tf.function(self._of_batch, autograph=False)
 
@@ -29,7 +30,13 @@ class Validator:
         return self.model.validation_of(widen(dict(batch)))
 
     def compile(self, spec: Mapping[str, tf.TensorSpec]) -> None:
-        self._measure({name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()})
+        self._numbers({name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()})
+
+    def _numbers(self, batch: Mapping[str, Any]) -> list[dict[str, float]]:
+        """Of the batch, or of each part of it if it is too large for the device's memory."""
+        self.largest_batch = max(self.largest_batch, int(batch["tokens"].shape[0]))
+        parts = parts_of(batch, self.micro_batches) if self.micro_batches > 1 else [batch]
+        return [{name: float(value) for name, value in self._measure(part).items()} for part in parts]
 
     def run(self, batches: Iterable[Mapping[str, Any]], optimiser: Adam) -> dict[str, float]:
         """Means over all finite batches, weighted by their frames; sets the model's duration scale on the way.
@@ -42,13 +49,14 @@ class Validator:
         with optimiser.averaged():
             self.model.duration_scale.assign(1.0)
             for number, batch in enumerate(batches):
-                numbers = {name: float(value) for name, value in self._measure(batch).items()}
-                if not all(map(math.isfinite, numbers.values())):
+                measured = self._numbers(batch)
+                if not all(math.isfinite(value) for part in measured for value in part.values()):
                     self.left_out.append(number)
                     continue
-                frames = numbers.pop("frames")
-                for name, value in (numbers | {"frames": 1.0}).items():
-                    sums[name] = sums.get(name, 0.0) + value * frames
+                for part in measured:
+                    frames = part.pop("frames")
+                    for name, value in (part | {"frames": 1.0}).items():
+                        sums[name] = sums.get(name, 0.0) + value * frames
         frames = sums.pop("frames", 0.0)
         means = {name: value / frames for name, value in sums.items()} if frames else {}
         if means.get("duration_ratio", 0.0) > 0:

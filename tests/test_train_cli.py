@@ -1,0 +1,307 @@
+"""`train`, `say` and `evaluate` as a user types them, on a model so small that a voice takes seconds."""
+
+import io
+import json
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy as np
+import pytest
+import soundfile
+from corpora import write_corpus
+from training.small_run import SMALL
+from training.stand_in import StandInModel, build_stand_in
+
+from myxtts.cli import main
+from myxtts.cli.train import OPTIMIZATION_LEVELS
+from myxtts.config.config import XTTSConfig
+from myxtts.models import sizes, weights
+from myxtts.training.checkpoint import RunLock, load
+from myxtts.training.run_log import read_log
+
+ROOT = Path(__file__).parents[1]
+SETTINGS = {
+    "data.text_tokens": "characters", "data.num_buckets": 1, "data.batch_size": 8, "data.reference_frames": 32,
+    "training.precision": "float32", "training.validation_steps": 1000, "training.sample_steps": 0,
+}  # fmt: skip
+
+
+def sets(**more) -> list[str]:
+    chosen = SETTINGS | {f"training.{name}": value for name, value in more.items()}
+    return [word for name, value in chosen.items() for word in ("--set", f"{name}={str(value).lower()}")]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("train") / "voice", 40, (0.4, 1.2))
+
+
+@pytest.fixture
+def ask(capsys):
+    """Runs a verb in this process: (exit code, what it printed on stdout, on stderr)."""
+
+    def answer(*words, code=0):
+        capsys.readouterr()
+        found = main([str(word) for word in words])
+        told = capsys.readouterr()
+        assert found == code, told.out + told.err
+        assert "Traceback" not in told.err
+        return told
+
+    return answer
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """Where it is the verb that matters and not the voice."""
+    monkeypatch.setattr("myxtts.training.start.build_model", build_stand_in)
+
+
+def steps_of(run: Path) -> list[dict]:
+    return [line for line in read_log(run) if line["kind"] == "step"]
+
+
+# ---- killed and resumed ----------------------------------------------------------------------------------------------
+
+
+def small_run(run: Path, corpus: Path) -> list[str]:
+    deterministic = sets(deterministic=True, validation_steps=15, checkpoint_minutes=0.01, warmup_steps=10)
+    script = Path(__file__).parent / "training" / "small_run.py"
+    return [sys.executable, script, "train", "--train-data", corpus, "--run", run, "--steps", "75", *deterministic]
+
+
+def kill_at(run: Path, corpus: Path, step: int, delay_seconds: float) -> int:
+    """kill -9 some moments after a step was logged; the last step that was."""
+    process = subprocess.Popen(small_run(run, corpus), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not ((run / "log.jsonl").is_file() and len(steps_of(run)) >= step):
+        time.sleep(0.02)
+    time.sleep(delay_seconds)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    return steps_of(run)[-1]["step"]
+
+
+def test_a_run_killed_twice_has_the_losses_of_an_undisturbed_one_bit_for_bit(corpus, tmp_path):
+    main(["pack", str(corpus), "--set", "data.text_tokens=characters"])
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": 300, "check": True}
+    subprocess.run(small_run(tmp_path / "straight", corpus), **quiet)
+    chance, run = random.Random(1), tmp_path / "killed"
+    for step in (20, 45):
+        reached = kill_at(run, corpus, step, chance.uniform(0, 0.1))
+        for path in (run / "checkpoints").glob("step-*"):
+            load(path)  # whatever is visible is whole
+        assert load(run / "checkpoints" / "last").step >= reached - 15  # no more than an interval is lost
+    subprocess.run(small_run(run, corpus), **quiet)
+    kept = ("loss", "mel", "prior", "duration", "grad_norm", "learning_rate", "step", "epoch")
+    killed, straight = ([{name: line[name] for name in kept} for line in steps_of(place)]
+                        for place in (run, tmp_path / "straight"))  # fmt: skip
+    assert len(straight) == 75
+    assert killed == straight
+    measured = [[line["mel_l1"] for line in read_log(place) if line["kind"] == "validation"]
+                for place in (run, tmp_path / "straight")]  # fmt: skip
+    assert measured[0] == measured[1]
+    assert len([line for line in read_log(run, given_up=True) if line["kind"] == "resume"]) == 2
+    for name in ("weights", "ema", "optimiser"):
+        ours, theirs = (weights.load(place / "checkpoints" / "last" / f"{name}.safetensors")
+                        for place in (run, tmp_path / "straight"))  # fmt: skip
+        assert all(np.array_equal(ours[key], value) for key, value in theirs.items())
+
+
+# ---- train -----------------------------------------------------------------------------------------------------------
+
+
+def test_train_packs_goes_on_and_is_one_json_object(corpus, tmp_path, ask, stand_in):
+    words = ["train", "--train-data", corpus, "--run", tmp_path / "run", *sets()]
+    told = json.loads(ask(*words, "--steps", 3, "--json").out)
+    assert (told["step"], told["interrupted"], told["why"]) == (3, False, "done")
+    assert set(told) == {
+        "run", "step", "seconds", "why", "interrupted", "best", "stall", "traces_after_start", "micro_batches"
+    }  # fmt: skip
+    assert (corpus / "cached_features" / "voice.cache" / "cache.json").is_file()
+    said = ask(*words, "--epochs", 2)
+    assert "going on from step 3" in said.err
+    assert f"next: myxtts say 'Hello.' --model {tmp_path / 'run'}" in said.out
+    assert len(steps_of(tmp_path / "run")) == 2 * 4
+
+
+def test_reset_asks_and_moves_the_old_run_aside(corpus, tmp_path, ask, stand_in):
+    run = tmp_path / "run"
+    words = ["train", "--train-data", corpus, "--run", run, "--steps", 2, *sets()]
+    ask(*words)
+    kept = (run / "log.jsonl").read_bytes()
+    error = json.loads(ask(*words, "--reset", "--json", code=2).out)["error"]
+    assert "add --yes" in error["message"]
+    assert (run / "log.jsonl").read_bytes() == kept
+    ask(*words, "--reset", "--yes")
+    (aside,) = tmp_path.glob("run.before-reset-*")
+    assert (aside / "log.jsonl").read_bytes() == kept
+    assert load(aside / "checkpoints" / "last").step == 2
+    assert not [line for line in read_log(run) if line["kind"] == "resume"]
+
+
+def test_reset_touches_nothing_that_is_no_run_or_in_use(corpus, tmp_path, ask, stand_in):
+    words = ["train", "--train-data", corpus, "--steps", 2, "--reset", "--yes", *sets(), "--run"]
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("dear")
+    assert "holds no run" in ask(*words, tmp_path / "thesis", code=2).err
+    assert (tmp_path / "thesis" / "chapter.txt").is_file()
+    (tmp_path / "busy" / "checkpoints").mkdir(parents=True)
+    with RunLock(tmp_path / "busy"):
+        assert "in use by process" in ask(*words, tmp_path / "busy", code=2).err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["busy", "thesis"]
+
+
+def test_changed_batches_name_replan_and_replan_goes_on(corpus, tmp_path, ask, stand_in):
+    words = ["train", "--train-data", corpus, "--run", tmp_path / "run", *sets()]
+    ask(*words, "--steps", 2)
+    assert "--replan" in ask(*words, "--steps", 4, "--batch-size", 4, code=2).err
+    ask(*words, "--steps", 4, "--batch-size", 4, "--replan")
+    assert [line["batch"] for line in steps_of(tmp_path / "run")] == [8, 8, 4, 4]
+
+
+def test_sigterm_ends_with_130_and_prints_the_command_that_goes_on(corpus, tmp_path, ask, monkeypatch):
+    class Interrupted(StandInModel):
+        def losses_of(self, *arguments):
+            os.kill(os.getpid(), signal.SIGTERM)
+            return super().losses_of(*arguments)
+
+    monkeypatch.setattr(
+        "myxtts.training.start.build_model", lambda config, feed: build_stand_in(config, feed, Interrupted)
+    )
+    words = ["train", "--train-data", corpus, "--run", tmp_path / "a run", "--steps", 9, "--reset", "--yes",
+             *sets(enable_graph_mode=False)]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["/usr/lib/myxtts/__main__.py", *map(str, words)])
+    told = ask(*words, code=130)
+    (command,) = re.findall(r"Go on with: (.*)", told.err)
+    assert shlex.split(command)[:4] == ["python", "-m", "myxtts", "train"]
+    assert not {"--reset", "--yes"} & set(shlex.split(command))
+    monkeypatch.setattr("myxtts.training.start.build_model", build_stand_in)
+    ask(*shlex.split(command)[3:])
+    assert len(steps_of(tmp_path / "a run")) == 9
+
+
+@pytest.mark.parametrize("level", OPTIMIZATION_LEVELS)
+def test_optimization_levels_are_bundles_of_settings(corpus, tmp_path, ask, monkeypatch, level):
+    asked, nothing = {}, {"step": 0, "seconds": 0, "why": "", "best": None, "stall": 0, "interrupted": False}
+
+    def start_nothing(config, *_, **__):
+        asked["config"] = config
+        return nothing
+
+    monkeypatch.setattr("myxtts.training.start.start_training", start_nothing)
+    ask("train", "--train-data", corpus, "--optimization-level", level, "--num-workers", 3, "--disable-gpu-prefetch",
+        "--model-size", "small", "--minutes", 1.5, "--set", "data.text_tokens=characters")  # fmt: skip
+    config = asked["config"]
+    expected = XTTSConfig.from_dict(OPTIMIZATION_LEVELS[level])
+    assert config.training.enable_xla_compilation is (level == "experimental")
+    assert config.training.precision == ("float32" if level == "basic" else "auto")
+    assert config.data.prefetch_buffer_size == expected.data.prefetch_buffer_size
+    assert (config.data.prefetch_to_gpu, config.data.enhanced_gpu_prefetch) == (False, False)
+    assert (config.data.num_workers, config.model.size, config.training.minutes) == (3, "small", 1.5)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "no data is named: .*myxtts demo-corpus"),
+        (["--train-data", "nowhere"], "there is no corpus nowhere"),
+        (["--train-data", "x", "--minutes", "-1"], "training.minutes is -1"),
+        (["--train-data", "x", "--steps", "0"], "from 1 up"),
+        (["--train-data", "x", "--optimization-level", "wild"], "invalid choice"),
+        (["--train-data", "x", "--set", "training.presicion=float32"], "did you mean 'precision'"),
+    ],
+)
+def test_what_cannot_be_trained_is_said_in_one_line(ask, words, message):
+    told = ask("train", *words, code=2)
+    assert re.search(message, told.err)
+    assert told.out == ""
+    assert re.search(message, json.loads(ask("train", *words, "--json", code=2).out)["error"]["message"])
+
+
+def test_train_main_without_data_offers_the_demo_corpus(tmp_path):
+    done = subprocess.run([sys.executable, ROOT / "train_main.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "no data is named" in done.stderr
+    assert "myxtts demo-corpus" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- say -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def voice(corpus, tmp_path_factory) -> Path:
+    """A run of the real model in small, trained with a reference shorter than the one that speaking takes."""
+    run = tmp_path_factory.mktemp("voice") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sizes.SIZES, "tiny", SMALL)
+        words = ["train", "--train-data", corpus, "--run", run, "--steps", 12, *sets()]
+        assert main([str(word) for word in words]) == 0
+    return run
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
+
+
+def test_say_writes_what_it_tells(voice, tmp_path, ask, small, corpus):
+    told = json.loads(ask("say", "The quick brown fox. A lazy dog.", "--model", voice, "-o", tmp_path / "a.wav",
+                          "--voice", corpus / "wavs" / "utt00001.wav", "--json").out)  # fmt: skip
+    assert set(told) == {"output", "seconds", "sentences", "skipped", "timings"}
+    assert set(told["timings"]) == {"text_ms", "voice_ms", "mel_ms", "vocoder_ms"}
+    assert (told["output"], told["sentences"], told["skipped"]) == (str(tmp_path / "a.wav"), 2, "")
+    audio, rate = soundfile.read(tmp_path / "a.wav")
+    assert rate == 22050
+    assert len(audio) % 256 == 0
+    assert told["seconds"] == pytest.approx(len(audio) / rate, abs=1e-3)
+    assert len(audio) > 256 * len("The quick brown fox. A lazy dog.") + 0.2 * rate  # a frame a letter, and the pause
+
+
+def test_say_reads_files_and_standard_input(voice, tmp_path, ask, small, monkeypatch):
+    (tmp_path / "story.txt").write_text("\ufeffThe lazy dog.", encoding="utf-8")
+    assert "1 sentence" in ask("say", "--file", tmp_path / "story.txt", "--model", voice, "-o", tmp_path / "f.wav").out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The lazy dog.")))
+    ask("say", "-", "--model", voice / "checkpoints" / "last", "-o", tmp_path / "s.wav")
+    assert (tmp_path / "f.wav").read_bytes() == (tmp_path / "s.wav").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["", "--model", "VOICE", "-o", "x.wav"], "empty text"),
+        (["Hello.", "--model", "nowhere", "-o", "x.wav"], "nowhere is not a folder"),
+        (["Hello.", "--file", "f.txt", "--model", "VOICE", "-o", "x.wav"], "give one TEXT, or --file"),
+        (["--model", "VOICE", "-o", "x.wav"], "give one TEXT, or --file"),
+        (["--file", "nowhere.txt", "--model", "VOICE", "-o", "x.wav"], "nowhere.txt: No such file"),
+        (["--file", "latin.txt", "--model", "VOICE", "-o", "x.wav"], "not UTF-8"),
+        (["Hello.", "--model", "VOICE", "-o", "x.mp3"], "ends in .wav or .flac"),
+        (["Hello.", "--model", "VOICE", "-o", "x.wav", "--speed", "9"], "found speed 9"),
+        (["Hello.", "--model", "VOICE", "-o", "x.wav", "--voice", "nowhere.wav"], "nowhere.wav cannot be used"),
+        (["Hello.", "--model", "VOICE", "-o", "x.wav", "--language", "fa"], "speaks en-us, not fa"),
+    ],
+)
+def test_what_cannot_be_said_is_told_without_a_traceback(voice, tmp_path, ask, small, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    Path("latin.txt").write_bytes(b"caf\xe9")
+    told = ask("say", *(str(voice) if word == "VOICE" else word for word in words), code=2)
+    assert message in told.err
+    assert told.out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["latin.txt"]
+
+
+def test_evaluate_needs_a_model_and_held_back_sentences(voice, tmp_path, ask, small, corpus):
+    assert "not a cache" in ask("evaluate", "--model", voice, "--data", tmp_path, code=2).err
+    assert "nowhere is not a folder" in ask("evaluate", "--model", "nowhere", "--data", corpus, code=2).err
+    few = write_corpus(tmp_path / "few", 6)
+    ask("pack", few)
+    assert "too small to have held sentences back" in ask("evaluate", "--model", voice, "--data", few, code=2).err
