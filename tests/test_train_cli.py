@@ -238,15 +238,9 @@ def test_train_main_without_data_offers_the_demo_corpus(tmp_path):
 # ---- say -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def voice(corpus, tmp_path_factory) -> Path:
-    """A run of the real model in small, trained with a reference shorter than the one that speaking takes."""
-    run = tmp_path_factory.mktemp("voice") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sizes.SIZES, "tiny", SMALL)
-        words = ["train", "--train-data", corpus, "--run", run, "--steps", 12, *sets()]
-        assert main([str(word) for word in words]) == 0
-    return run
+@pytest.fixture
+def voice(trained_run) -> Path:
+    return trained_run[0]
 
 
 @pytest.fixture

@@ -47,9 +47,12 @@ def oscillation(values: ArrayLike) -> tuple[int, float] | None:
     """
     x = np.asarray(values, np.float64)
     longest = x.size // 4
-    if longest < 6 or not np.isfinite(x).all() or np.ptp(x) <= 1e-9 * np.abs(x).max():
+    if longest < 6 or not np.isfinite(x).all() or not x.any():
         return None
-    r, first_fall = _autocorrelation(_levelled(x), 3 * longest + 2)
+    x = _levelled(x / np.abs(x).max())
+    if x.std() <= 1e-9:  # the same time, again and again
+        return None
+    r, first_fall = _autocorrelation(x / x.std(), 3 * longest + 2)
     # Bartlett: what drifts slowly has fewer independent values, so that more is asked of its peaks.
     drift = 1.0 + 2.0 * float(np.square(r[1:first_fall]).sum())
     lags = np.arange(max(first_fall + 1, 2), longest + 1)
@@ -76,7 +79,7 @@ def _autocorrelation(x: Floats, lags: int) -> tuple[Floats, int]:
     spectrum = np.fft.rfft(x, 2 * x.size)
     products = np.fft.irfft(spectrum * spectrum.conj())[: lags + 1]
     power, lag = np.concatenate([[0.0], np.cumsum(x * x)]), np.arange(lags + 1)
-    floor = max(1e-9 * power[-1], 1e-300)  # a part in which nothing happens correlates with nothing
+    floor = 1e-9 * power[-1]  # a part in which nothing happens correlates with nothing
     r = products / np.sqrt(np.maximum(power[x.size - lag], floor) * np.maximum(power[-1] - power[lag], floor))
     fallen = np.flatnonzero(r <= 0)
     return r, int(fallen[0]) if fallen.size else lags

@@ -21,7 +21,7 @@ from myxtts.performance.structure import PYTHON_OPS, READ_OPS, SPECTRUM_OPS
 WORTH_IT = 1.10  # a predicted gain below ten per cent is within the noise of a shared machine
 PACKED_US = 40.0  # CPU per utterance of the packed feed (benchmarks/feed.py: 30 us; the loop takes some too)
 BUCKETED_SHARE = 0.93  # useful frames with 8 planned shapes
-_ENOUGH_FAULTS = 20.0  # major page faults per batch: an ordinary run has none after its first pass
+_SOME_FAULTS = 0.5  # major page faults per batch: an ordinary run has none after its first pass
 _SOME_READING_MB = 0.02  # per batch: a loader that reads no file has less
 _BUSY = 0.5  # of a core: below that a loader waits more than it works
 
@@ -94,9 +94,7 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def diagnose(
-    data: Iterable[Any], step: Callable[[Any], Any], progress: Progress = lambda what: None
-) -> Diagnosis:
+def diagnose(data: Iterable[Any], step: Callable[[Any], Any], progress: Progress = lambda what: None) -> Diagnosis:
     """Measure for about 15 seconds, then judge. The step is really called: give it a model that may be trained."""
     return judge(observe(data, step, progress))
 
@@ -119,25 +117,30 @@ def judge(found: Measurements) -> Diagnosis:
     )
 
 
-def loop_after(found: Measurements, device_ms: float, loader_ms: float, overlapped: bool, loader_cpu_ms: float) -> float:
-    """The loop with other parts: the slower of two that overlap, or their sum; never less than the cores can do."""
-    apart = max(device_ms, loader_ms) if overlapped else device_ms + loader_ms
-    work = found.device_cores * device_ms + loader_cpu_ms
-    return max(apart, work / found.cores)
+def _after(
+    found: Measurements,
+    device_ms: float | None = None,
+    loader_ms: float | None = None,
+    overlapped: bool | None = None,
+    compiled: bool = False,
+    loader_cpu_ms: float | None = None,
+) -> float:
+    """The loop with one part changed: the slower of two that overlap, or their sum; never less than the cores can do.
 
-
-def _after(found: Measurements, device_ms: float | None = None, loader_ms: float | None = None,
-           overlapped: bool | None = None, loader_cpu_ms: float | None = None) -> float:  # fmt: skip
-    """As `loop_after`, with what stays as it is left out."""
+    What new shapes cost stays, unless they are `compiled` before the first step.
+    """
+    device = found.device_ms if device_ms is None else device_ms
     loader = found.loader_ms if loader_ms is None else loader_ms
-    scale = loader / found.loader_ms
-    return loop_after(
-        found,
-        found.device_ms if device_ms is None else device_ms,
-        loader,
-        found.structure.prefetches if overlapped is None else overlapped,
-        found.loader_cores * found.loader_ms * scale if loader_cpu_ms is None else loader_cpu_ms,
-    )
+    overlap = found.overlap if overlapped is None else float(overlapped)
+    apart = max(device, loader) + (1 - overlap) * min(device, loader)
+    cpu = found.loader_cores * loader if loader_cpu_ms is None else loader_cpu_ms
+    anew = 0.0 if compiled or not _compiles(found) else max(found.compute_ms - found.device_ms, 0.0)
+    return max(apart, (found.device_cores * device + cpu) / found.cores) + anew
+
+
+def _compiles(found: Measurements) -> bool:
+    """Steps in the loop were traced, or took far longer when their shape was new."""
+    return found.traces > 0 or (found.new_shapes > 0 and found.new_shape_ms > 4 * found.device_ms)
 
 
 # ---- what can be wrong with the step --------------------------------------------------------------------------------
@@ -153,19 +156,18 @@ def _eager(found: Measurements) -> list[Cure]:
 
 def _compiling(found: Measurements) -> list[Cure]:
     """Steps that met a new shape, or were traced for another reason, and took far longer than the others."""
-    extra = found.compute_ms - found.device_ms
-    if not (found.traces or (found.new_shapes and found.new_shape_ms > 4 * found.device_ms)):
+    if not _compiles(found):
         return []
-    share = extra / found.loop_ms
+    share = max(found.compute_ms - found.device_ms, 0.0) / found.loop_ms
     retraced = found.traces > 0
     count = found.traces if retraced else found.new_shapes
     evidence = (
-        f"{count} of {found.loop_steps} steps were {'traced' if retraced else 'compiled'} anew, {found.new_shapes} had a "
-        f"new shape and took {found.new_shape_ms:.0f} ms instead of {found.device_ms:.1f} ms",
+        f"{count} of {found.loop_steps} steps were {'traced' if retraced else 'compiled'} anew",
+        f"{found.new_shapes} had a new shape and took {found.new_shape_ms:.0f} ms instead of {found.device_ms:.1f} ms",
         f"that is {share:.0%} of the loop",
     )
     what = "give batches a few static shapes (planned buckets: data.num_buckets) and compile them before the first step"
-    return [Cure("retracing" if retraced else "recompilation", what, _after(found), evidence)]
+    return [Cure("retracing" if retraced else "recompilation", what, _after(found, compiled=True), evidence)]
 
 
 def _padding(found: Measurements) -> list[Cure]:
@@ -190,11 +192,11 @@ def _small_batch(found: Measurements) -> list[Cure]:
 
 
 def _no_prefetch(found: Measurements) -> list[Cure]:
-    if found.structure.prefetches:
+    if found.overlap > 0.5 or found.structure.prefetches:
         return []
     evidence = (
-        "nothing is made ahead: the pipeline does not end in a prefetch",
-        f"waiting {found.wait_ms:.1f} ms is what the loader takes alone ({found.loader_ms:.1f} ms)",
+        f"loading and computing take turns: only {found.overlap:.0%} of the shorter is hidden behind the other",
+        f"a batch is waited for {found.wait_ms:.1f} ms, the loader alone takes {found.loader_ms:.1f} ms",
     )
     what = "prefetch batches while the step runs (data.prefetch_buffer_size)"
     return [Cure("no_prefetch", what, _after(found, overlapped=True), evidence)]
@@ -204,7 +206,7 @@ def _uneven(found: Measurements) -> list[Cure]:
     """A loader that is fast enough on average but comes in waves."""
     wave = oscillation(found.intervals_ms)
     spread = float(np.std(found.intervals_ms) / np.mean(found.intervals_ms)) if found.intervals_ms else 0.0
-    if wave is None or spread < 0.5 or found.loader_ms > found.device_ms * 1.05 or not found.structure.prefetches:
+    if wave is None or spread < 0.5 or found.loader_ms > found.device_ms * 1.1:
         return []
     evidence = f"batches come in waves of {wave[0]} (std/mean {spread:.1f}), though fast enough on average"
     what = f"make more batches ahead (data.prefetch_buffer_size={2 * wave[0]})"
@@ -227,14 +229,15 @@ def _packed(found: Measurements) -> float:
 
 
 def _memory(found: Measurements) -> list[Cure]:
-    if found.major_faults_per_batch < _ENOUGH_FAULTS:
+    """Mapped pages come from the disk again although they have been read before."""
+    mapped = found.loop_disk_mb_per_batch - found.read_mb_per_batch
+    if found.major_faults_per_batch < _SOME_FAULTS or mapped < _SOME_READING_MB:
         return []
     evidence = (
-        f"{found.major_faults_per_batch:,.0f} pages a batch had to be fetched again from the disk",
+        f"{found.loop_disk_mb_per_batch:.1f} MB a batch are fetched from the disk again, by page faults",
         f"{found.memory_available_share:.0%} of the memory is free",
     )
-    loader_cpu_ms = found.loader_cores * found.loader_ms
-    predicted = _after(found, loader_ms=loader_cpu_ms, overlapped=True)
+    predicted = _packed(found)
     return [Cure("memory_pressure", "free memory, or use a smaller cache (--mode audio), so that it stays in memory",
                  predicted, evidence)]  # fmt: skip
 
@@ -263,8 +266,8 @@ def _disk(found: Measurements) -> list[Cure]:
         f"the loader works {found.loader_cores:.0%} of a core and waits the rest of the time",
         f"{found.read_calls_per_batch:.0f} reads a batch, {rate:.0f} MB/s from the disk",
     )
-    return [Cure("slow_disk", "pack the corpus into one file on a fast disk (myxtts pack -o) and map it", _packed(found),
-                 evidence)]  # fmt: skip
+    what = "pack the corpus into one file on a fast disk (myxtts pack -o) and map it"
+    return [Cure("slow_disk", what, _packed(found), evidence)]
 
 
 def _spectrum(found: Measurements) -> list[Cure]:
@@ -278,7 +281,7 @@ def _spectrum(found: Measurements) -> list[Cure]:
 
 def _workers(found: Measurements) -> list[Cure]:
     idle = found.cores - found.loader_cores
-    if idle < 0.5 or not found.structure.serial_maps:
+    if idle < 0.5 or found.loader_cores < _BUSY or not found.structure.serial_maps:
         return []
     work = found.loader_cores * found.loader_ms
     evidence = f"{found.structure.serial_maps} stage(s) take one element after the other, {idle:.1f} cores are idle"
@@ -313,7 +316,7 @@ def _health(found: Measurements) -> list[str]:
 
 
 def shares_of(found: Measurements) -> dict[str, float]:
-    """Where a step's time goes, summing to 1: useful computing, padding, compiling, and waiting by the loader's stage."""
+    """Where a step's time goes, summing to 1: useful computing, padding, compiling, waiting for each loader stage."""
     useful = found.useful_share if found.useful_share is not None else 1.0
     steady = min(found.device_ms, found.compute_ms)
     shares = {"computing": steady * useful, "padding": steady * (1 - useful), "compiling": found.compute_ms - steady}

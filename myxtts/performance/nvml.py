@@ -29,6 +29,7 @@ class Gpus:
         self._columns: dict[str, Callable[[], float | None]] = {}
         self._activities: list[_SmActivity] = []
         self._handles: list[Any] = []
+        self._is_open = False
         self._nvml = _package() if nvml is None else nvml
         if self._nvml is None:
             self.reason = _why_no_package()
@@ -65,10 +66,12 @@ class Gpus:
         return sample
 
     def close(self) -> None:
-        if self._handles:
+        """It may be called twice, and reads nothing afterwards."""
+        if self._is_open:
             for activity in self._activities:
                 self._asked(activity.close)
             self._asked(self._nvml.nvmlShutdown)
+        self._is_open = False
         self._handles, self._columns, self._activities = [], {}, []
 
     def _open(self) -> None:
@@ -76,10 +79,12 @@ class Gpus:
         self._errors = (self._nvml.NVMLError, AttributeError, OSError, ValueError)
         try:
             self._nvml.nvmlInit()
+            self._is_open = True
             count = self._nvml.nvmlDeviceGetCount()
             self._handles = [self._nvml.nvmlDeviceGetHandleByIndex(index) for index in range(count)]
         except self._errors as error:
             self.reason = f"none: {error}" if Path(_DRIVER_FILES[0]).exists() else f"none: no NVIDIA driver ({error})"
+            self.close()
             return
         if not self._handles:
             self.reason = "none: the NVIDIA driver knows no GPU"

@@ -50,12 +50,20 @@ class Measurements:
     double_ms: float | None = None  # the step on two resident batches in one
     useful_share: float | None = None  # of the largest padded tensor
     major_faults_per_batch: float = 0.0
-    disk_mb_per_batch: float = 0.0  # that came from the disk, not from memory
+    disk_mb_per_batch: float = 0.0  # that came from the disk, not from memory, in the loader alone
+    loop_disk_mb_per_batch: float = 0.0  # and later in the loop, when all of it has been read before
     read_mb_per_batch: float = 0.0  # by reading, from the disk or from memory
     read_calls_per_batch: float = 0.0
     memory_available_share: float = 1.0
     stages: dict[str, float] = field(default_factory=dict)  # CPU-ms per batch inside the dataset
     structure: Structure = field(default_factory=Structure)
+
+    @property
+    def overlap(self) -> float:
+        """How much of the shorter of loading and computing is hidden behind the other: 0 none, 1 all."""
+        shorter = min(self.loader_ms, self.compute_ms)
+        hidden = self.loader_ms + self.compute_ms - self.loop_ms
+        return min(max(hidden / shorter, 0.0), 1.0) if shorter > 0 else 1.0
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -87,8 +95,11 @@ def observe(data: Iterable[Any], step: Step, progress: Progress = lambda what: N
         **together,
         structure=structure_of(data),
     )
-    found.graph_ms = _graph_ms(step, resident)
-    if found.loader_ms < device_ms and device_ms < 500:
+    compiled = hasattr(step, "experimental_get_tracing_count")
+    if not compiled:
+        found.graph_ms = _graph_ms(step, resident)
+    # Of an emulated accelerator twice the batch costs nothing, which says nothing.
+    if (compiled or found.graph_ms) and found.loader_ms < device_ms < 500:
         found.double_ms = _double_ms(step, resident)
     found.useful_share = useful_share(source.seen)
     found.memory_available_share = _memory_available_share()
@@ -181,7 +192,7 @@ def _loop(source: _Source, step: Step) -> dict[str, Any]:
     known = {_shape(source.seen[0])}
     _run(step, next(batches))
     waits, computes, new, traced = [], [], [], _traces(step)
-    began = time.perf_counter()
+    before, began = _usage(), time.perf_counter()
     while len(waits) < _MOST_BATCHES and (time.perf_counter() - began < LOOP_SECONDS or len(waits) < _FEWEST_BATCHES):
         asked = time.perf_counter()
         batch = next(batches)
@@ -194,8 +205,10 @@ def _loop(source: _Source, step: Step) -> dict[str, Any]:
         if shape not in known:
             known.add(shape)
             new.append(computes[-1])
+    spent = _usage() - before
     batches.close()  # type: ignore[attr-defined]
     return {
+        "loop_disk_mb_per_batch": float(spent[2] / len(waits) / 1e6),
         "loop_ms": float(np.mean(waits) + np.mean(computes)),
         "wait_ms": float(np.mean(waits)),
         "compute_ms": float(np.mean(computes)),
@@ -228,19 +241,15 @@ def _graph_ms(step: Step, batch: Any) -> float | None:
     """The step as a compiled function, if it is none yet and is made of TensorFlow operations."""
     import tensorflow as tf
 
-    if hasattr(step, "experimental_get_tracing_count"):
-        return None
     compiled = tf.function(step)
     try:
         graph = compiled.get_concrete_function(batch).graph
-        if len(graph.get_operations()) < _OPERATIONS_OF_A_STEP:
-            return None  # a sleep, another framework: nothing that a graph could make faster
-        return _resident_ms(compiled, batch)
+        return _resident_ms(compiled, batch) if len(graph.get_operations()) >= _OPERATIONS_OF_A_STEP else None
     except (DiagnosisError, TypeError, ValueError, AttributeError, NotImplementedError, tf.errors.OpError):
         return None  # it cannot be traced as it is: then this cure is not offered
 
 
-_OPERATIONS_OF_A_STEP = 12
+_OPERATIONS_OF_A_STEP = 12  # fewer: a sleep, or another framework; nothing that a graph could make faster
 
 
 def _double_ms(step: Step, batch: Any) -> float | None:

@@ -75,7 +75,7 @@ def test_strange_languages_and_symbols_are_refused(voice_cache, tmp_path):
     pack(open_corpus(corpus), tmp_path / "german.cache", settings)
     with pytest.raises(TrainingError, match=r"german\.cache has de, which is not trained on"):
         feeds_for(small_config(), voice_cache, tmp_path / "german.cache")
-    (corpus / "metadata.csv").write_text(rows.replace("dog", "dog Ж"))
+    (corpus / "metadata.csv").write_text(rows.replace("dog", "dog \U00010400"))
     pack(open_corpus(corpus), tmp_path / "russian.cache", settings)
     with pytest.raises(CacheMismatch, match=r"has symbols that .*--set data\.token_table=.*voice\.cache"):
         feeds_for(small_config(), voice_cache, tmp_path / "russian.cache")

@@ -1,6 +1,6 @@
 """The loop: what it logs and keeps, and what it does when data, device or luck are bad.
 
-The whole model in small trains in `finished`; where only the loop matters a stand-in is trained, which costs nothing.
+The real model, made small, trains in `trained_run`; where only the loop matters, a stand-in does, which costs nothing.
 """
 
 import os
@@ -18,6 +18,7 @@ from small_run import SMALL
 from stand_in import MockOutOfMemoryDevice, StandInModel, build_stand_in
 
 from myxtts.cache.reader import Cache
+from myxtts.config.config import XTTSConfig
 from myxtts.data.ljspeech import LJSpeechDataset
 from myxtts.data.pipeline import Feed
 from myxtts.errors import CacheMismatch, CheckpointError, ConfigError, TrainingError
@@ -28,6 +29,8 @@ from myxtts.training.schedule import learning_rate
 from myxtts.training.setup import build_model
 from myxtts.training.start import feeds_for
 from myxtts.training.trainer import XTTSTrainer
+
+EAGER = {"enable_graph_mode": False}  # where neither shapes nor speed matter: nothing to compile
 
 
 def train(run: Path, data, val=None, model=None, kind=StandInModel, replan=False, **training) -> dict:
@@ -52,6 +55,10 @@ def lines(run: Path, kind: str, **wanted) -> list[dict]:
     return [line for line in found if all(line[name] == value for name, value in wanted.items())]
 
 
+def config_of(trained: tuple[Path, dict]) -> XTTSConfig:
+    return XTTSConfig.from_yaml(trained[0] / "config.yaml")
+
+
 def bits(folder: Path) -> dict[str, bytes]:
     return {name: value.tobytes() for name, value in weights.load(folder / "weights.safetensors").items()}
 
@@ -59,28 +66,16 @@ def bits(folder: Path) -> dict[str, bytes]:
 # ---- a whole run -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def finished(voice_cache, tmp_path_factory):
-    """(config, run, summary): the real model, made small, on two shapes, with everything that happens now and then."""
-    run = tmp_path_factory.mktemp("finished") / "run"
-    config = small_config({"num_buckets": 2}, steps=45, validation_steps=10, sample_steps=20, keep_checkpoints=2,
-                          warmup_steps=10, learning_rate=0.01)  # fmt: skip
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sizes.SIZES, "tiny", SMALL)
-        data, val = feeds_for(config, voice_cache, None)
-        return config, run, XTTSTrainer(config, build_model(config, data), run).train(data, val)
-
-
-def test_the_loss_falls(finished):
-    _, run, _ = finished
+def test_the_loss_falls(trained_run):
+    run, _ = trained_run
     losses = [line["loss"] for line in lines(run, "step")]
     assert np.mean(losses[-8:]) < 0.8 * np.mean(losses[:8])
     metrics = [line["mel_l1"] for line in lines(run, "validation")]
     assert metrics[-1] < 0.9 * metrics[0]
 
 
-def test_everything_is_compiled_before_the_first_step(finished):
-    config, run, summary = finished
+def test_everything_is_compiled_before_the_first_step(trained_run):
+    config, (run, summary) = config_of(trained_run), trained_run
     shapes = {(line["batch"], line["frames"]) for line in lines(run, "step")}
     (compiled,) = lines(run, "event", event="compiled")
     assert compiled["shapes"] == len(shapes) == config.data.num_buckets
@@ -91,8 +86,8 @@ def test_everything_is_compiled_before_the_first_step(finished):
     assert lines(run, "report")[-1]["counters"]["step.traces"] == len(shapes)
 
 
-def test_each_step_is_logged_with_all_its_numbers(finished):
-    config, run, _ = finished
+def test_each_step_is_logged_with_all_its_numbers(trained_run):
+    config, (run, _) = config_of(trained_run), trained_run
     told = lines(run, "step")
     assert [line["step"] for line in told] == list(range(1, 46))
     training = config.training
@@ -111,8 +106,8 @@ def test_each_step_is_logged_with_all_its_numbers(finished):
     assert told[3]["epoch"] == pytest.approx(4 / lines(run, "start")[0]["feed"]["steps_per_epoch"], abs=1e-4)
 
 
-def test_a_run_directory_has_what_the_design_says(finished):
-    config, run, summary = finished
+def test_a_run_directory_has_what_the_design_says(trained_run):
+    config, (run, summary) = config_of(trained_run), trained_run
     checkpoints = run / "checkpoints"
     kept = sorted(int(path.name[5:]) for path in checkpoints.glob("step-*"))
     assert kept[-2:] == [40, 45]
@@ -121,19 +116,17 @@ def test_a_run_directory_has_what_the_design_says(finished):
     assert os.readlink(checkpoints / "best") == f"step-{summary['best']['step']}"
     files = {"weights.safetensors", "ema.safetensors", "optimiser.safetensors", "voice.safetensors", "model.json"}
     assert {path.name for path in (checkpoints / "last").iterdir()} == files | {"state.json"}
-    assert type(config).from_yaml(run / "config.yaml") == config
+    assert lines(run, "start")[0]["config"] == config.to_dict()
     assert [line["step"] for line in lines(run, "validation")] == [10, 20, 30, 40, 45]
-    assert sorted(path.name for path in (run / "samples").iterdir()) == [
-        f"step-{step}-{row}.wav" for step in (20, 40) for row in (1, 2)
-    ]
+    assert sorted(path.name for path in (run / "samples").iterdir()) == ["step-40-1.wav", "step-40-2.wav"]
     audio, rate = soundfile.read(run / "samples" / "step-40-1.wav")
     assert rate == 22050
     assert len(audio) % 256 == 0
     assert np.isfinite(audio).all()
 
 
-def test_tensorboard_has_curves_pictures_and_sound(finished):
-    _, run, _ = finished
+def test_tensorboard_has_curves_pictures_and_sound(trained_run):
+    run, _ = trained_run
     (path,) = (run / "tensorboard").iterdir()
     tags = set()
     for record in tf.data.TFRecordDataset(str(path)):
@@ -142,9 +135,9 @@ def test_tensorboard_has_curves_pictures_and_sound(finished):
     assert {"sentence 1", "sentence 1/alignment", "sentence 2/real above spoken"} <= tags
 
 
-def test_the_averaged_weights_are_what_is_validated_and_spoken(finished):
+def test_the_averaged_weights_are_what_is_validated_and_spoken(trained_run):
     """ema.safetensors has every variable of the model: averages, and of the rest the model's own."""
-    _, run, _ = finished
+    run, _ = trained_run
     found = load(run / "checkpoints" / "last")
     assert found.tensors["ema"].keys() == found.tensors["weights"].keys()
     same = {
@@ -219,7 +212,7 @@ def test_sigterm_saves_after_the_step_and_says_how_to_go_on(tmp_path, capsys):
             return super().losses_of(*arguments)
 
     handler = signal.getsignal(signal.SIGTERM)
-    summary = train_plain(tmp_path, kind=Interrupted, steps=50, enable_graph_mode=False)
+    summary = train_plain(tmp_path, kind=Interrupted, steps=50, **EAGER)
     assert (summary["step"], summary["interrupted"], summary["why"]) == (4, True, "stopped by SIGTERM")
     assert "Go on with: the same" in capsys.readouterr().err
     assert load(tmp_path / "checkpoints" / "last").step == 4
@@ -234,9 +227,9 @@ def test_a_run_has_one_trainer(tmp_path):
 
 
 def test_other_data_or_batches_need_a_replan(feed, voice_cache, tmp_path):
-    train(tmp_path / "run", feed, steps=3)
+    train(tmp_path / "run", feed, steps=3, **EAGER)
     kept = (tmp_path / "run" / "config.yaml").read_bytes()
-    smaller = small_config({"batch_size": 4}, steps=6)
+    smaller = small_config({"batch_size": 4}, steps=6, **EAGER)
     with pytest.raises(CacheMismatch, match="batch size.*--replan"):
         train(tmp_path / "run", voice_cache, config=smaller)
     assert (tmp_path / "run" / "config.yaml").read_bytes() == kept
@@ -276,7 +269,7 @@ def test_a_plain_dataset_of_four_tensors_trains_the_real_model(tmp_path, monkeyp
 
 def test_the_facade_s_dataset_trains_and_validates(tmp_path):
     """Its length is not known and its last batch is smaller: validation ends all the same."""
-    config = small_config(steps=8, validation_steps=4)
+    config = small_config(steps=8, validation_steps=4, **EAGER)
     dataset = LJSpeechDataset(write_corpus(tmp_path / "voice", 20), config)
     data, val = (dataset.create_tf_dataset(batch_size=8) for _ in range(2))
     model = StandInModel(describe(token_table=Cache(dataset.cache_path).table.symbols))
@@ -306,7 +299,7 @@ def test_what_is_no_data_is_said(tmp_path):
 
 def test_caches_are_mixed_in_one_feed(voice_cache, tmp_path):
     second = pack_voice(tmp_path / "second", 16)
-    config = small_config({"num_buckets": 2}, epochs=2)
+    config = small_config({"num_buckets": 2}, epochs=2, **EAGER)
     mixed = Feed([Cache(voice_cache), Cache(second)], config)
     assert train(tmp_path / "run", mixed, config=config)["step"] == 2 * mixed.steps_per_epoch
     assert {mixed.order.batch(step).cache for step in range(mixed.steps_per_epoch)} == {0, 1}
@@ -327,7 +320,8 @@ def test_a_damaged_utterance_is_named_and_its_steps_change_nothing(own_cache, tm
     """NaN on the disk, in one utterance, which comes as itself and as somebody's reference."""
     name = Cache(own_cache).utterance_id(7)
     write_nan(own_cache, 7)
-    config = small_config(epochs=3, validation_steps=1, keep_checkpoints=100, max_bad_steps=50)
+    config = small_config(epochs=3, validation_steps=1, keep_checkpoints=100, max_bad_steps=50,
+                          **EAGER)  # fmt: skip
     feed = Feed(Cache(own_cache), config)
     train(tmp_path / "run", feed, config=config)
     told = lines(tmp_path / "run", "event", event="not_finite")
@@ -359,7 +353,7 @@ def test_a_damaged_utterance_spoils_neither_statistics_nor_voice(own_cache, monk
 
 
 def test_a_damaged_utterance_is_left_out_of_validation_and_named(own_cache, tmp_path):
-    config = small_config(steps=4, validation_steps=4)
+    config = small_config(steps=4, validation_steps=4, **EAGER)
     data, val = feeds_for(config, own_cache, None)
     row = int(val.tables[0].members[0])
     write_nan(own_cache, row)
@@ -371,7 +365,7 @@ def test_a_damaged_utterance_is_left_out_of_validation_and_named(own_cache, tmp_
 
 def test_too_many_bad_steps_go_back_with_half_the_rate_and_then_end_the_run(own_cache, tmp_path):
     run, sound = tmp_path / "run", (own_cache / "mel.npy").read_bytes()
-    settings = {"max_bad_steps": 2, "schedule": "constant", "warmup_steps": 0, "learning_rate": 0.04}
+    settings = {"max_bad_steps": 2, "schedule": "constant", "warmup_steps": 0, "learning_rate": 0.04} | EAGER
     train(run, own_cache, steps=5, **settings)
     write_nan(own_cache)
     with pytest.raises(
@@ -392,14 +386,14 @@ def test_too_many_bad_steps_go_back_with_half_the_rate_and_then_end_the_run(own_
 def test_bad_steps_before_the_first_checkpoint_end_the_run(own_cache, tmp_path):
     write_nan(own_cache)
     with pytest.raises(TrainingError, match=r"2 steps in a row had no finite loss.*training\.learning_rate"):
-        train(tmp_path / "run", own_cache, steps=20, max_bad_steps=1)
+        train(tmp_path / "run", own_cache, steps=20, max_bad_steps=1, **EAGER)
 
 
 def test_a_nan_in_float16_is_no_overflow(own_cache, tmp_path):
     """An overflow mends itself; what is NaN before the loss is scaled is reported as everywhere."""
     name = Cache(own_cache).utterance_id(7)
     write_nan(own_cache, 7)
-    config = small_config(epochs=1, max_bad_steps=50)
+    config = small_config(epochs=1, max_bad_steps=50, **EAGER)
     feed = Feed(Cache(own_cache), config)
     model = build_stand_in(config, feed)
     model.precision = "float16"
@@ -439,7 +433,7 @@ def test_out_of_memory_in_the_middle_of_a_run_loses_no_step(tmp_path):
                 raise tf.errors.ResourceExhaustedError(None, None, "mock: out of memory")
             return super().losses_of(*arguments)
 
-    summary = train_plain(tmp_path, kind=MockFullAtTheThird, steps=5, enable_graph_mode=False)
+    summary = train_plain(tmp_path, kind=MockFullAtTheThird, steps=5, **EAGER)
     assert (summary["step"], summary["micro_batches"]) == (5, 2)
     assert load(tmp_path / "checkpoints" / "last").tensors["optimiser"]["updates"] == 5
 
