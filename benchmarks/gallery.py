@@ -1,9 +1,9 @@
-"""Sick pipelines with a known illness, and healthy ones: is the cause found, and does its cure bring what was predicted?
+"""Sick pipelines with a known illness, and healthy ones: is the cause found, does its cure bring what was said?
 
     python benchmarks/gallery.py [--only NAME,NAME] [--record FILE.json] [--json]
 
-Each case is a pipeline and a step, and the same after the doctor's cure. The doctor sees neither the case's name nor its
-cured form: it measures, judges and predicts; then the cured form is measured. Accelerators are emulated by a step that
+Each case is a pipeline and a step, and the same after the doctor's cure. The doctor sees neither the name nor the cured
+form: it measures, judges and predicts; then the cured form is measured. Accelerators are emulated by a step that
 holds its batch for some milliseconds (`hold`), where the step itself is not what is sick.
 """
 

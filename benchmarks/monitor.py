@@ -3,9 +3,9 @@
     python benchmarks/monitor.py                20 s of sampling
     python benchmarks/monitor.py --seconds 60
 
-Bars: a span, a count and the timing of one step cost at most 1 % of a 5 ms step; the sampler at most 1 % of a core. Only
-CPU time is compared, which a noisy neighbour disturbs little. Readings of a GPU cannot be measured without one: NVML
-waits about 20 ms for each PCIe rate, outside Python and without the lock.
+Bars: a span, a count and the timing of one step cost at most 1 % of a 5 ms step; the sampler at most 1 % of a core, by
+its thread's own clock. Readings of a GPU cannot be measured without one: NVML waits about 20 ms for each PCIe rate,
+outside Python and without its lock.
 """
 
 from __future__ import annotations

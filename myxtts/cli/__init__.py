@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from myxtts import __version__
-from myxtts.cli import bench, config, demo_corpus, evaluate, info, pack, say, train, verify
+from myxtts.cli import bench, config, demo_corpus, doctor, evaluate, info, pack, say, train, verify
 from myxtts.cli.shared import Parser, UsageError
 from myxtts.errors import MyXTTSError
 
@@ -58,6 +58,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="myxtts", allow_abbrev=False, description=__import__("myxtts").__doc__)
     parser.add_argument("--version", action="version", version=f"myxtts {__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
-    for verb in (demo_corpus, pack, verify, info, bench, train, say, evaluate, config):
+    for verb in (demo_corpus, pack, verify, info, bench, train, say, evaluate, doctor, config):
         verb.add(verbs)
     return parser

@@ -9,7 +9,7 @@ Every possible cause names the loop time that its cure would leave. The verdict 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -94,15 +94,22 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def diagnose(data: Iterable[Any], step: Callable[[Any], Any], progress: Progress = lambda what: None) -> Diagnosis:
+def diagnose(
+    data: Iterable[Any],
+    step: Callable[[Any], Any],
+    progress: Progress = lambda what: None,
+    structure: Structure | None = None,
+) -> Diagnosis:
     """Measure for about 15 seconds, then judge. The step is really called: give it a model that may be trained."""
-    return judge(observe(data, step, progress))
+    return judge(observe(data, step, progress, structure))
 
 
 def judge(found: Measurements) -> Diagnosis:
     """The pure part: measurements in, verdict out."""
-    cures = [cure for rule in _RULES for cure in rule(found) if found.loop_ms / cure.predicted_ms >= WORTH_IT]
-    cures.sort(key=lambda cure: cure.predicted_ms)
+    # Rules say what is left of a loop that the same arithmetic gives for now: what it does not know stays in proportion
+    unknown = found.loop_ms / _after(found)
+    cures = [replace(cure, predicted_ms=cure.predicted_ms * unknown) for rule in _RULES for cure in rule(found)]
+    cures = sorted((c for c in cures if found.loop_ms / c.predicted_ms >= WORTH_IT), key=lambda c: c.predicted_ms)
     worst = cures[0] if cures else None
     evidence = list(worst.evidence) if worst else _health(found)
     return Diagnosis(

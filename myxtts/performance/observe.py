@@ -73,8 +73,16 @@ class Measurements:
         return cls(**{**values, "structure": Structure.from_dict(values["structure"])})
 
 
-def observe(data: Iterable[Any], step: Step, progress: Progress = lambda what: None) -> Measurements:
-    """About 15 seconds of measuring. `data` is a dataset or any iterable of batches; `step` takes one batch."""
+def observe(
+    data: Iterable[Any],
+    step: Step,
+    progress: Progress = lambda what: None,
+    structure: Structure | None = None,
+) -> Measurements:
+    """About 15 seconds of measuring. `data` is a dataset or any iterable of batches; `step` takes one batch.
+
+    `structure` is that of the dataset behind an iterable, where somebody knows it.
+    """
     source = _Source(data)
     progress("loader")
     alone = _loader_alone(source)
@@ -93,7 +101,7 @@ def observe(data: Iterable[Any], step: Step, progress: Progress = lambda what: N
         device_cores=device_cores,
         **alone,
         **together,
-        structure=structure_of(data),
+        structure=structure or structure_of(data),
     )
     compiled = hasattr(step, "experimental_get_tracing_count")
     if not compiled:
@@ -178,7 +186,8 @@ def _resident_ms(step: Step, batch: Any) -> float:
     """Median of the step on one batch, after two calls that compile and warm up."""
     for _ in range(2):
         _run(step, batch)
-    times, began = [], time.perf_counter()
+    times: list[float] = []
+    began = time.perf_counter()
     while time.perf_counter() - began < DEVICE_SECONDS or len(times) < 3:
         started = time.perf_counter()
         _run(step, batch)
@@ -191,7 +200,10 @@ def _loop(source: _Source, step: Step) -> dict[str, Any]:
     batches = source.batches()
     known = {_shape(source.seen[0])}
     _run(step, next(batches))
-    waits, computes, new, traced = [], [], [], _traces(step)
+    waits: list[float] = []
+    computes: list[float] = []
+    new: list[float] = []
+    traced = _traces(step)
     before, began = _usage(), time.perf_counter()
     while len(waits) < _MOST_BATCHES and (time.perf_counter() - began < LOOP_SECONDS or len(waits) < _FEWEST_BATCHES):
         asked = time.perf_counter()
@@ -244,7 +256,8 @@ def _graph_ms(step: Step, batch: Any) -> float | None:
     compiled = tf.function(step)
     try:
         graph = compiled.get_concrete_function(batch).graph
-        return _resident_ms(compiled, batch) if len(graph.get_operations()) >= _OPERATIONS_OF_A_STEP else None
+        working = [op for op in graph.get_operations() if op.type not in ("Placeholder", "Identity", "NoOp", "Const")]
+        return _resident_ms(compiled, batch) if len(working) >= _OPERATIONS_OF_A_STEP else None
     except (DiagnosisError, TypeError, ValueError, AttributeError, NotImplementedError, tf.errors.OpError):
         return None  # it cannot be traced as it is: then this cure is not offered
 
@@ -258,7 +271,7 @@ def _double_ms(step: Step, batch: Any) -> float | None:
     rows = _rows(batch)
 
     def twice(part: Any) -> Any:
-        shape = getattr(part, "shape", ())
+        shape: Any = getattr(part, "shape", ())
         if len(shape) == 0 or shape[0] != rows:
             return part
         return tf.concat([part, part], 0) if tf.is_tensor(part) else np.concatenate([part, part])
