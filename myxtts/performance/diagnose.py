@@ -16,7 +16,7 @@ import numpy as np
 
 from myxtts.monitor import oscillation
 from myxtts.performance.observe import Measurements, Progress, observe
-from myxtts.performance.structure import PYTHON_OPS, READ_OPS, SPECTRUM_OPS
+from myxtts.performance.structure import PYTHON_OPS, READ_OPS, SPECTRUM_OPS, Structure
 
 WORTH_IT = 1.10  # a predicted gain below ten per cent is within the noise of a shared machine
 PACKED_US = 40.0  # CPU per utterance of the packed feed (benchmarks/feed.py: 30 us; the loop takes some too)
