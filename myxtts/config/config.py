@@ -57,7 +57,7 @@ class DataConfig(Settings):
     speaker_temperature: float = setting(1.0, "1 draws speakers as often as they occur, 5 lifts rare ones.", 1, 1e6)
     language_temperature: float = setting(1.0, "1 draws languages as often as they occur, 5 lifts rare ones.", 1, 1e6)
     reference_frames: int = setting(
-        192, "Length of the clip that shows the voice, 86 frames a second; 0: none.", 0, 4096
+        176, "Length of the clip that shows the voice, 86 frames a second; 0: none.", 0, 4096
     )
     max_mel_frames: int = setting(1720, "Longer utterances are left out of training, and reported.", 16, 65536)
     num_workers: int = setting(

@@ -16,7 +16,7 @@ from myxtts.features.audio import AudioSettings, load_clip
 from myxtts.features.mel import LOG_FLOOR, N_MELS, SAMPLE_RATE, log_mel
 from myxtts.models import weights
 
-CROP_FRAMES = 192  # 2.2 s, the length that data.reference_frames has unless told otherwise
+CROP_FRAMES = 176  # 2.0 s, the length that data.reference_frames has unless told otherwise
 _CLIP_CROPS = 8
 _LEAST_SECONDS = 0.5
 _MOST_SECONDS = 600.0

@@ -26,7 +26,7 @@ from myxtts.models.text_encoder import TextEncoder
 from myxtts.models.upsample import crop_frames, tokens_at
 
 CROP_FRAMES = 128  # what the decoder is trained on at a time: its cost no longer depends on the clips' lengths
-OWN_REFERENCE_FRAMES = 192
+OWN_REFERENCE_FRAMES = 176
 LOSS_WEIGHTS = {"mel": 1.0, "flow": 1.0, "prior": 1.0, "duration": 0.3}
 _VALIDATION_FLOW_STEPS = 4
 # The random draws of a step, each from its own seed.

@@ -74,7 +74,8 @@ class Step:
     def _step(self, batch: dict[str, Any], step: Any, apply: Any) -> Any:
         wide = widen(batch)
         losses, outputs, gradients = self._gradients(wide, step)
-        gradients = [gradient / self.loss_scale for gradient in gradients]
+        if self.model.precision == "float16":
+            gradients = [gradient / self.loss_scale for gradient in gradients]
         norm, loss = tf.linalg.global_norm(gradients), tf.add_n(list(losses.values()))
         finite = tf.math.is_finite(norm) & tf.math.is_finite(loss)
         rate = self._learning_rate(step)
