@@ -157,6 +157,7 @@ def test_reset_touches_nothing_that_is_no_run_or_in_use(corpus, tmp_path, ask, s
     (tmp_path / "busy" / "checkpoints").mkdir(parents=True)
     with RunLock(tmp_path / "busy"):
         assert "in use by process" in ask(*words, tmp_path / "busy", code=2).err
+    assert "there is no corpus" in ask(*words, tmp_path / "busy", "--train-data", tmp_path / "typo", code=2).err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["busy", "thesis"]
 
 

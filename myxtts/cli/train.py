@@ -75,12 +75,20 @@ def run(arguments: argparse.Namespace) -> Result:
             "first, run 'myxtts demo-corpus demo/corpus' and give --train-data demo/corpus"
         )
     folder = arguments.run_dir or Path(config.training.run_dir or f"runs/{data.resolve().name.removesuffix('.cache')}")
-    from myxtts.training.reset import move_aside  # only here is TensorFlow not yet needed
-
     if arguments.reset:
         _confirm(folder, arguments.yes)
+    cache = cache_of(data, config)
+    validation = None if arguments.val_data is None else cache_of(arguments.val_data, config)
+    if arguments.reset:  # not before: a typing error in the data would leave no run at its place
+        from myxtts.training.reset import move_aside
+
         move_aside(folder)
-    result = _train(config, data, arguments.val_data, folder, arguments.replan)
+    from myxtts.performance.machine import MachineSampler
+    from myxtts.training.start import start_training
+
+    options = {"replan": arguments.replan, "resume_command": _same_command()}
+    with MachineSampler():
+        result = start_training(config, cache, validation, folder, **options)
     best = result["best"]
     text = (
         f"{folder}: step {result['step']} after {result['seconds'] / 60:.1f} min, {result['why']}"
@@ -116,14 +124,6 @@ def _confirm(folder: Path, yes: bool) -> None:
     print(f"{folder} is moved aside and a new run begins there. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise UsageError("nothing was changed")
-
-
-def _train(config: Any, data: Path, validation: Path | None, folder: Path, replan: bool) -> dict[str, Any]:
-    cache = cache_of(data, config)
-    own = None if validation is None else cache_of(validation, config)
-    from myxtts.training.start import start_training
-
-    return start_training(config, cache, own, folder, replan=replan, resume_command=_same_command())
 
 
 def _same_command() -> str:

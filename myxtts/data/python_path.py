@@ -40,7 +40,8 @@ def _run(work: Callable[[str], Any], path: Any, reason: Any, empty: np.ndarray) 
         file = _text(path)
         _report(file, _text(reason))
         try:
-            return work(file), b""
+            with current_monitor().time_operation("python_path"):
+                return work(file), b""
         except RowError as error:
             return empty, _failure(file, error).encode(errors="surrogateescape")
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from myxtts.monitor import Monitor, current_monitor
 from myxtts.performance.nvml import Gpus

@@ -6,15 +6,17 @@ too. Nothing is run and nothing is serialised: a captured file of gigabytes cost
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
-READ_OPS = frozenset({"ReadFile", "WholeFileReaderV2", "TFRecordDatasetV2", "FixedLengthRecordDatasetV2"})
-DECODE_OPS = frozenset({"DecodeWav", "DecodeRaw", "DecodePng", "DecodeJpeg", "DecodePaddedRaw"})
+READ_OPS = frozenset({"ReadFile", "WholeFileReaderV2"})  # a whole file for one element; not shards of records
 SPECTRUM_OPS = frozenset({"RFFT", "FFT", "AudioSpectrogram", "Mfcc"})
+_IDLE_OPS = frozenset({"Placeholder", "Identity", "NoOp", "Const", "StatefulPartitionedCall", "PartitionedCall"})
+_SERIAL = ("Map", "Interleave", "FlatMap", "Filter", "Scan", "GroupByWindow", "TakeWhile")
 
 
 @dataclass
@@ -27,6 +29,14 @@ class Stage:
 
     def count(self, wanted: frozenset[str]) -> int:
         return sum(times for op, times in self.ops.items() if op in wanted)
+
+    def at_once(self, cores: int) -> int | None:
+        """Elements that its function works on at the same time; None where it has none that does anything."""
+        if not set(self.ops) - _IDLE_OPS:
+            return None
+        if self.parallel_calls is None:
+            return 1 if self.kind in _SERIAL else None
+        return cores if self.parallel_calls < 0 else self.parallel_calls
 
 
 @dataclass
@@ -48,13 +58,13 @@ class Structure:
         return any(stage.kind == "Prefetch" for stage in self.stages[: self._first_working() + 1])
 
     def _first_working(self) -> int:
-        idle = ("Prefetch", "Options", "Take", "Repeat", "Model")
+        idle = ("Prefetch", "Options", "Take", "Repeat", "Skip", "Model")
         return next((n for n, stage in enumerate(self.stages) if stage.kind not in idle), 0)
 
-    @property
-    def serial_maps(self) -> int:
-        """Stages that call a function for one element after the other."""
-        return sum(stage.kind in ("Map", "Interleave", "FlatMap") and bool(stage.ops) for stage in self.stages)
+    def narrow(self, cores: int) -> list[int]:
+        """How many elements at once each stage works on that could use more cores than it may."""
+        widths = [stage.at_once(cores) for stage in self.stages]
+        return [width for width in widths if width is not None and width < cores]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,9 +75,10 @@ class Structure:
 
 
 def structure_of(data: Any) -> Structure:
-    """Of a dataset by its graph; of any other iterable only what it says about worker processes."""
+    """Of a dataset (or its iterator) by its graph; of any other iterable what it says about worker processes."""
     import tensorflow as tf
 
+    data = getattr(data, "_dataset", data)  # TensorFlow's iterators keep what they iterate over
     if isinstance(data, tf.data.Dataset):
         return Structure([_stage(dataset) for dataset in _upstream(data)])
     workers = getattr(data, "num_workers", None)
@@ -75,16 +86,31 @@ def structure_of(data: Any) -> Structure:
 
 
 def _upstream(dataset: Any) -> Iterator[Any]:
-    """The dataset, then what it reads from, and so on."""
-    waiting = [dataset]
+    """The dataset, then what it reads from, and so on; and the datasets that its functions hold."""
+    waiting, seen = [dataset], set()
     while waiting:
         current = waiting.pop(0)
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
         yield current
-        waiting += current._inputs()
+        waiting += [*current._inputs(), *_held(current)]
+
+
+def _held(dataset: Any) -> list[Any]:
+    """Datasets from outside that its functions read. TensorFlow keeps their handles; here is whose they are."""
+    import tensorflow as tf
+
+    captured = [tensor for function in dataset._functions() for tensor in function.function.captured_inputs]
+    handles = {id(tensor) for tensor in captured if tensor.dtype == tf.variant}
+    if not handles:
+        return []
+    owners = [each for each in gc.get_objects() if isinstance(each, tf.data.Dataset)]
+    return [owner for owner in owners if id(owner._variant_tensor) in handles]
 
 
 def _stage(dataset: Any) -> Stage:
-    kind = type(dataset).__name__.removeprefix("_").removesuffix("Dataset").removesuffix("V2")
+    kind = type(dataset).__name__.removeprefix("_").removesuffix("V2").removesuffix("Dataset")
     ops: Counter[str] = Counter()
     for function in dataset._functions():
         ops += _operations(function.function.name, set())

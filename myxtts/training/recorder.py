@@ -12,6 +12,7 @@ from myxtts.training.pictures import Board
 from myxtts.training.run_log import LiveLine, RunLog, Status
 
 _BOARD_SECONDS = 1.0  # a point of each curve, at most; log.jsonl has every step
+_MACHINE_SECONDS = 60.0  # samples of the machine are kept for an hour: long before that they are in the log
 _NOT_CURVES = ("finite", "predicted_frames", "true_frames")
 
 
@@ -22,7 +23,7 @@ class Recorder:
         self._monitor, self._budget, self._steps_per_epoch = monitor, budget, steps_per_epoch
         self._log, self._live = RunLog(run), LiveLine()
         self.board = Board(run / "tensorboard", resumed_at)
-        self._board_at = 0.0
+        self._board_at = self._machine_at = 0.0
         if resumed_at is not None:
             self._log.resume(resumed_at)
             self.say(f"going on from step {resumed_at} of {run}")
@@ -47,6 +48,10 @@ class Recorder:
         if time.monotonic() >= self._board_at:
             self._board_at = time.monotonic() + _BOARD_SECONDS
             self.board.scalars({f"train/{name}": value for name, value in (curves | timing).items()}, step)
+        if time.monotonic() >= self._machine_at:
+            self._machine_at = time.monotonic() + _MACHINE_SECONDS
+            if columns := self._monitor.take_samples():
+                self._log.write("machine", step=step, **columns)
 
     def validation(self, step: int, found: dict[str, float]) -> None:
         self._log.write("validation", step=step, **found)

@@ -22,7 +22,7 @@ from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
 from myxtts.errors import CheckpointError, TrainingError
 from myxtts.models import weights
-from myxtts.monitor import Monitor, start_monitor
+from myxtts.monitor import Monitor, current_monitor, start_monitor
 from myxtts.training.budget import DEFAULT_STEPS, Budget
 from myxtts.training.checkpoint import Checkpoints, Loaded
 from myxtts.training.damage import damaged_utterances
@@ -57,7 +57,8 @@ class XTTSTrainer:
         self.config, self.model, self.training = config, model, config.training
         self.run, self._replan = Path(run or config.training.run_dir or "runs/voice"), replan
         self._resume_command = resume_command
-        self.monitor: Monitor = start_monitor()
+        # The current one has seen the feed being made; one that has seen steps belongs to an earlier training.
+        self.monitor: Monitor = start_monitor() if current_monitor().steps else current_monitor()
 
     def train(self, train_dataset: Data, val_dataset: Data | None = None) -> dict[str, Any]:
         """Train until the budget is spent, a signal comes or validation stops improving. Returns a summary."""
@@ -178,7 +179,11 @@ class XTTSTrainer:
                 "micro_batches": self._step.micro_batches}  # fmt: skip
 
     def _report(self) -> None:
-        self._recorder.write("report", self._at, **self.monitor.summary(), traces_after_start=self._late_traces())
+        records = self.monitor.to_records()
+        records["report"]["traces_after_start"] = self._late_traces()
+        for kind, fields in records.items():
+            self._recorder.write(kind, self._at, **fields)
+        self._recorder.say(self.monitor.get_summary_report())
 
     def _late_traces(self) -> int:
         return self._traces() - self._traced
