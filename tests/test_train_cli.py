@@ -34,6 +34,8 @@ SETTINGS = {
     "training.precision": "float32", "training.validation_steps": 1000, "training.sample_steps": 0,
 }  # fmt: skip
 
+EAGER = {"enable_graph_mode": False}  # nothing to compile where only the verb matters
+
 
 def sets(**more) -> list[str]:
     chosen = SETTINGS | {f"training.{name}": value for name, value in more.items()}
@@ -92,15 +94,16 @@ def kill_at(run: Path, corpus: Path, step: int, delay_seconds: float) -> int:
 
 def test_a_run_killed_twice_has_the_losses_of_an_undisturbed_one_bit_for_bit(corpus, tmp_path):
     main(["pack", str(corpus), "--set", "data.text_tokens=characters"])
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": 300, "check": True}
-    subprocess.run(small_run(tmp_path / "straight", corpus), **quiet)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    straight_run = subprocess.Popen(small_run(tmp_path / "straight", corpus), **quiet)  # beside the other
     chance, run = random.Random(1), tmp_path / "killed"
     for step in (20, 45):
         reached = kill_at(run, corpus, step, chance.uniform(0, 0.1))
         for path in (run / "checkpoints").glob("step-*"):
             load(path)  # whatever is visible is whole
         assert load(run / "checkpoints" / "last").step >= reached - 15  # no more than an interval is lost
-    subprocess.run(small_run(run, corpus), **quiet)
+    subprocess.run(small_run(run, corpus), **quiet, timeout=300, check=True)
+    assert straight_run.wait(timeout=300) == 0
     kept = ("loss", "mel", "prior", "duration", "grad_norm", "learning_rate", "step", "epoch")
     killed, straight = ([{name: line[name] for name in kept} for line in steps_of(place)]
                         for place in (run, tmp_path / "straight"))  # fmt: skip
@@ -120,7 +123,7 @@ def test_a_run_killed_twice_has_the_losses_of_an_undisturbed_one_bit_for_bit(cor
 
 
 def test_train_packs_goes_on_and_is_one_json_object(corpus, tmp_path, ask, stand_in):
-    words = ["train", "--train-data", corpus, "--run", tmp_path / "run", *sets()]
+    words = ["train", "--train-data", corpus, "--run", tmp_path / "run", *sets(**EAGER)]
     told = json.loads(ask(*words, "--steps", 3, "--json").out)
     assert (told["step"], told["interrupted"], told["why"]) == (3, False, "done")
     assert set(told) == {
@@ -135,7 +138,7 @@ def test_train_packs_goes_on_and_is_one_json_object(corpus, tmp_path, ask, stand
 
 def test_reset_asks_and_moves_the_old_run_aside(corpus, tmp_path, ask, stand_in):
     run = tmp_path / "run"
-    words = ["train", "--train-data", corpus, "--run", run, "--steps", 2, *sets()]
+    words = ["train", "--train-data", corpus, "--run", run, "--steps", 2, *sets(**EAGER)]
     ask(*words)
     kept = (run / "log.jsonl").read_bytes()
     error = json.loads(ask(*words, "--reset", "--json", code=2).out)["error"]
@@ -162,7 +165,7 @@ def test_reset_touches_nothing_that_is_no_run_or_in_use(corpus, tmp_path, ask, s
 
 
 def test_changed_batches_name_replan_and_replan_goes_on(corpus, tmp_path, ask, stand_in):
-    words = ["train", "--train-data", corpus, "--run", tmp_path / "run", *sets()]
+    words = ["train", "--train-data", corpus, "--run", tmp_path / "run", *sets(**EAGER)]
     ask(*words, "--steps", 2)
     assert "--replan" in ask(*words, "--steps", 4, "--batch-size", 4, code=2).err
     ask(*words, "--steps", 4, "--batch-size", 4, "--replan")
@@ -179,7 +182,7 @@ def test_sigterm_ends_with_130_and_prints_the_command_that_goes_on(corpus, tmp_p
         "myxtts.training.start.build_model", lambda config, feed: build_stand_in(config, feed, Interrupted)
     )
     words = ["train", "--train-data", corpus, "--run", tmp_path / "a run", "--steps", 9, "--reset", "--yes",
-             *sets(enable_graph_mode=False)]  # fmt: skip
+             *sets(**EAGER)]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["/usr/lib/myxtts/__main__.py", *map(str, words)])
     told = ask(*words, code=130)
     (command,) = re.findall(r"Go on with: (.*)", told.err)

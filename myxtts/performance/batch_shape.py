@@ -29,6 +29,11 @@ def shape_of(batch: Any) -> tuple[Any, ...]:
     return tuple(tuple(part.shape) for part in tensors_of(batch))
 
 
+def typical(batches: list[Any]) -> Any:
+    """The one of median size: of batches of several lengths neither the longest nor the shortest."""
+    return sorted(batches, key=lambda batch: sum(map(size_of, tensors_of(batch))))[len(batches) // 2]
+
+
 def widest(batch: Any) -> Any:
     """The largest tensor with a second axis along which something could be padded; None if there is none."""
     wide = [part for part in tensors_of(batch) if hasattr(part, "__array__") and len(part.shape) >= 2]

@@ -1,4 +1,4 @@
-"""Counts what happens meanwhile: processor time, page faults, reads, calls into Python, traces, time inside a dataset."""
+"""Counts what happens meanwhile: processor time, page faults, reads, calls into Python, traces, time in a dataset."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ from numpy.typing import NDArray
 
 def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
+
+
+def idle_seconds() -> float:
+    """For how long the cores that this process may use have been idle since the start, summed over them."""
+    import psutil
+
+    times, own = psutil.cpu_times(percpu=True), os.sched_getaffinity(0)
+    return float(sum(core.idle + getattr(core, "iowait", 0.0) for n, core in enumerate(times) if n in own))
 
 
 def usage() -> NDArray[np.float64]:

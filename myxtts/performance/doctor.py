@@ -19,8 +19,10 @@ from myxtts.cache.reader import Cache, is_cache
 from myxtts.config.config import XTTSConfig
 from myxtts.corpus.read import open_corpus
 from myxtts.errors import DiagnosisError
-from myxtts.performance.diagnose import Cure, Diagnosis, diagnose
-from myxtts.performance.observe import Progress, usable_cores
+from myxtts.performance.causes import Cure
+from myxtts.performance.counters import usable_cores
+from myxtts.performance.diagnose import Diagnosis, diagnose
+from myxtts.performance.observe import Progress
 from myxtts.performance.structure import Structure, structure_of
 
 EMULATED_MS = 10.0

@@ -18,6 +18,7 @@ class Measurements:
     device_cores: float  # CPU seconds per second meanwhile: 0 where another device computes
     loader_ms: float  # batches taken as fast as they come
     loader_cores: float  # CPU seconds per second meanwhile, worker processes included
+    idle_cores: float  # meanwhile, of the whole machine: others may be at work too
     loop_ms: float  # the real thing
     wait_ms: float
     compute_ms: float

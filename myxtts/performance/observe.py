@@ -4,29 +4,38 @@ both together. What comes out is plain numbers; `diagnose.py` says what they mea
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from myxtts.errors import DiagnosisError
+from myxtts.performance.batch_shape import rows_of, shape_of, typical, useful_share
+from myxtts.performance.counters import (
+    idle_seconds,
+    memory_available_share,
+    python_calls,
+    stage_times,
+    tracing,
+    usable_cores,
+    usage,
+)
+from myxtts.performance.measurements import Measurements
+from myxtts.performance.resident import Step, device_alone, double_time, graph_ms, is_compiled, run_step, short_time
 from myxtts.performance.structure import Structure, structure_of
 
-LOADER_SECONDS, LOOP_SECONDS, DEVICE_SECONDS = 5.0, 6.0, 1.5
+LOADER_SECONDS, LOOP_SECONDS = 5.0, 6.0
 _MOST_BATCHES = 400
 _FEWEST_BATCHES = 4
 _WARM_UP_SECONDS, _WARM_UP_BATCHES = 1.5, 24  # until prefetched batches are used up and every worker is at work
 _PATIENCE = 1.5  # a phase ends with fewer batches than wanted after this many times its seconds
 _FEW_SHAPES = 16  # a plan: that many are compiled once, at the start; more never end
 _KEPT_INTERVALS = 400
+_LOOP_WARM_UP = 2  # steps
+_SLOW_START_MS = 3000.0  # then the loop goes on where the loader stopped: a shuffle buffer is not filled twice
 
-Step = Callable[[Any], Any]
 Progress = Callable[[str], None]
 
 
@@ -44,10 +53,12 @@ def observe(
     progress("loader")
     alone = _loader_alone(source)
     progress("device")
-    resident = alone.pop("resident")
+    resident = typical(source.seen)
     device = device_alone(step, resident)
     progress("loop")
-    together = _loop(source, step, alone["few_shapes"])
+    quick = alone["first_batch_ms"] < _SLOW_START_MS
+    together = _loop(source, source.batches(anew=quick), step, alone["few_shapes"])
+    source.batches().close()
     progress("step")
     found = Measurements(
         batch=rows_of(resident),
@@ -69,10 +80,15 @@ def _try_variants(found: Measurements, step: Step, resident: Any) -> None:
     if not compiled or found.resident_traces:
         found.graph_ms = graph_ms(step, resident)
     # Of an emulated accelerator twice the batch costs nothing, which says nothing.
-    if (compiled or found.graph_ms) and found.loader_ms < found.device_ms < 500:
-        found.double_ms = double_ms(step, resident)
-    if found.useful_share is not None and found.useful_share < 0.9 and found.device_ms < 2000:
-        found.short_ms = short_ms(step, resident)
+    steady = found.device_ms < 500 and not found.resident_traces
+    if (compiled or found.graph_ms) and found.loader_ms < found.device_ms and steady:
+        found.double_ms = _times(found.device_ms, double_time(step, resident))
+    if found.useful_share is not None and found.useful_share < 0.9 and steady:
+        found.short_ms = _times(found.device_ms, short_time(step, resident))
+
+
+def _times(ms: float, ratio: float | None) -> float | None:
+    return None if ratio is None else ms * ratio
 
 
 class _Source:
@@ -83,8 +99,16 @@ class _Source:
         self._once = data if isinstance(data, Iterator) else None
         self.seen: list[Any] = []  # the first few batches, for what can be read from them
         self.iterator: Any = None
+        self._running = self._endless()
 
-    def batches(self) -> Generator[Any]:
+    def batches(self, anew: bool = False) -> Generator[Any]:
+        """Those that follow, or `anew` from the first."""
+        if anew:
+            self._running.close()
+            self._running = self._endless()
+        return self._running
+
+    def _endless(self) -> Generator[Any]:
         taken = 0
         while True:
             self.iterator = iter(self._data) if self._once is None else self._once
@@ -122,28 +146,27 @@ def _named(iterator: Iterator[Any]) -> Iterator[Any]:
 def _loader_alone(source: _Source) -> dict[str, Any]:
     """The loader as fast as it can. The first batch and what was prefetched do not count."""
     batches, started = source.batches(), time.perf_counter()
-    resident = next(batches)
+    shapes = [shape_of(next(batches))]
     first_seconds = time.perf_counter() - started
-    shapes, warm = [shape_of(resident)], time.perf_counter() + _WARM_UP_SECONDS
+    warm = time.perf_counter() + _WARM_UP_SECONDS
     while len(shapes) <= _WARM_UP_BATCHES and time.perf_counter() < warm and first_seconds < 2 * _WARM_UP_SECONDS:
         shapes.append(shape_of(next(batches)))
     with python_calls() as called:
-        before, arrivals = usage(), [time.perf_counter()]
+        before, idle, arrivals = usage(), idle_seconds(), [time.perf_counter()]
         while _goes_on(len(arrivals) - 1, arrivals[-1] - arrivals[0], LOADER_SECONDS):
             shapes.append(shape_of(next(batches)))
             arrivals.append(time.perf_counter())
-        spent = usage() - before
+        spent, idle = usage() - before, idle_seconds() - idle
     stages = stage_times(source.iterator)
-    batches.close()
     intervals = np.diff(arrivals) * 1e3
     count, seconds = len(intervals), arrivals[-1] - arrivals[0]
     return {
-        "resident": resident,
         "first_batch_ms": first_seconds * 1e3,
         "few_shapes": len(set(shapes)) <= min(_FEW_SHAPES, max(len(shapes) // 4, 1)),
         "loader_ms": float(intervals.mean()),
         "intervals_ms": [round(float(value), 3) for value in intervals[-_KEPT_INTERVALS:]],
         "loader_cores": float(spent[0] / seconds),
+        "idle_cores": idle / seconds,
         "major_faults_per_batch": float(spent[1] / count),
         "disk_mb_per_batch": float(spent[2] / count / 1e6),
         "read_calls_per_batch": float(spent[3] / count),
@@ -160,13 +183,12 @@ def _goes_on(batches: int, seconds: float, wanted_seconds: float) -> bool:
     return batches < _MOST_BATCHES and seconds < wanted_seconds
 
 
-def _loop(source: _Source, step: Step, few_shapes: bool) -> dict[str, Any]:
+def _loop(source: _Source, batches: Generator[Any], step: Step, few_shapes: bool) -> dict[str, Any]:
     """The real loop: how long each batch was waited for and how long its step took."""
-    batches = source.batches()
-    known = {shape_of(source.seen[0])}
-    first = next(batches)
-    known.add(shape_of(first))
-    run_step(step, first)
+    known = {shape_of(typical(source.seen))}
+    for batch in islice(batches, _LOOP_WARM_UP):
+        known.add(shape_of(batch))
+        run_step(step, batch)
     rows: list[tuple[float, float, bool, bool]] = []  # waited, computed, of a new shape, traced
     before, began = usage(), time.perf_counter()
     with tracing() as traces:
@@ -179,7 +201,6 @@ def _loop(source: _Source, step: Step, few_shapes: bool) -> dict[str, Any]:
             rows.append(((came - asked) * 1e3, (done - came) * 1e3, shape not in known, traces[0] > traced))
             known.add(shape)
     spent = usage() - before
-    batches.close()
     return {"loop_disk_mb_per_batch": float(spent[2] / len(rows) / 1e6), **_sum_up(rows, few_shapes)}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from myxtts.errors import DiagnosisError
 from myxtts.performance.batch_shape import rows_of, widest
 from myxtts.performance.counters import tracing, usage
+from myxtts.performance.structure import IDLE_OPS, operations_of
 
 DEVICE_SECONDS = 1.5
 _OPERATIONS_OF_A_STEP = 12  # fewer: a sleep, or another framework; nothing that a graph could make faster
@@ -19,32 +21,36 @@ Step = Callable[[Any], Any]
 
 
 def device_alone(step: Step, resident: Any) -> dict[str, Any]:
-    before, started = usage(), time.perf_counter()
-    device_ms, traced = _resident(step, resident)
-    cores = float((usage() - before)[0] / (time.perf_counter() - started))
-    return {"device_ms": device_ms, "device_cores": cores, "resident_traces": traced}
+    """Of the step on a batch that is there: median ms, cores used meanwhile, share of steps that were traced anew."""
+    _warm_up(step, resident)
+    before, began = usage(), time.perf_counter()
+    times, traced = _timed(step, resident)
+    cores = float((usage() - before)[0] / (time.perf_counter() - began))
+    return {"device_ms": float(np.median(times)), "device_cores": cores, "resident_traces": traced / len(times)}
 
 
 def _resident_ms(step: Step, batch: Any) -> float:
-    return _resident(step, batch)[0]
+    _warm_up(step, batch)
+    return float(np.median(_timed(step, batch)[0]))
 
 
-def _resident(step: Step, batch: Any) -> tuple[float, float]:
-    """Median ms of the step on one batch, after calls that compile and warm up; and how many of a step's are traced."""
-    run_step(step, batch)
-    began = time.perf_counter()
-    run_step(step, batch)
-    slow = time.perf_counter() - began > DEVICE_SECONDS  # then it is warm, and three more would take too long
+def _warm_up(step: Step, batch: Any) -> None:
+    """Two calls: the first compiles, the second may allocate."""
+    for _ in range(2):
+        run_step(step, batch)
+
+
+def _timed(step: Step, batch: Any) -> tuple[list[float], int]:
+    """Milliseconds of each call, and how many were traced. Three calls at least, of a step of seconds one."""
     times: list[float] = []
-    traced = 0
-    began = time.perf_counter()
+    traced, ends = 0, time.perf_counter() + DEVICE_SECONDS
     with tracing() as traces:
-        while time.perf_counter() - began < DEVICE_SECONDS or len(times) < (1 if slow else 3):
-            known, started = traces[0], time.perf_counter()
+        while (now := time.perf_counter()) < ends or (len(times) < 3 and now < ends + DEVICE_SECONDS):
+            known = traces[0]
             run_step(step, batch)
-            times.append((time.perf_counter() - started) * 1e3)
+            times.append((time.perf_counter() - now) * 1e3)
             traced += traces[0] > known
-    return float(np.median(times)), traced / len(times)
+    return times, traced
 
 
 def run_step(step: Step, batch: Any) -> None:
@@ -89,17 +95,57 @@ def graph_ms(step: Step, batch: Any) -> float | None:
     eagerly = tf.config.functions_run_eagerly()
     tf.config.run_functions_eagerly(False)
     try:
-        compiled = tf.function(getattr(step, "python_function", step))
-        graph = compiled.get_concrete_function(batch).graph
-        working = [op for op in graph.get_operations() if op.type not in ("Placeholder", "Identity", "NoOp", "Const")]
-        return _resident_ms(compiled, batch) if len(working) >= _OPERATIONS_OF_A_STEP else None
+        compiled = tf.function(_without_reading(getattr(step, "python_function", step)))
+        operations = operations_of(compiled.get_concrete_function(batch).name, set())
+        working = sum(count for kind, count in operations.items() if kind not in IDLE_OPS)
+        return _resident_ms(compiled, batch) if working >= _OPERATIONS_OF_A_STEP else None
     except Exception:  # noqa: BLE001 - whatever a stranger's step does when traced: then this cure is not offered
         return None
     finally:
         tf.config.run_functions_eagerly(eagerly)
 
 
-def double_ms(step: Step, batch: Any) -> float | None:
+def _without_reading(step: Step) -> Step:
+    """The step, but where it reads a number out (`float(loss)`, `loss.numpy()`), which a graph cannot, it goes on.
+
+    What would have been read is returned, so that it is still computed.
+    """
+    import tensorflow as tf
+    from tensorflow.python.framework.tensor import Tensor
+
+    def traced(batch: Any) -> list[Any]:
+        read: list[Any] = []
+
+        def keep(tensor: Any, instead: Any) -> Any:
+            read.append(tensor)
+            return instead
+
+        ways = {
+            "numpy": lambda tensor: keep(tensor, tensor),
+            "__float__": lambda tensor: keep(tensor, 0.0),
+            "__array__": lambda tensor, *_, **__: keep(tensor, np.zeros(tensor.shape, np.float32)),
+        }
+        with _replaced(Tensor, ways):
+            result = step(batch)
+        return [part for part in tf.nest.flatten(result) if tf.is_tensor(part)] + read
+
+    return traced
+
+
+@contextmanager
+def _replaced(kind: type, ways: dict[str, Any]) -> Iterator[None]:
+    before = {name: kind.__dict__.get(name) for name in ways}
+    for name, way in ways.items():
+        setattr(kind, name, way)
+    try:
+        yield
+    finally:
+        for name, way in before.items():
+            setattr(kind, name, way) if way is not None else delattr(kind, name)
+
+
+def double_time(step: Step, batch: Any) -> float | None:
+    """How many times as long a batch of twice the rows takes; None where the step does not take one."""
     import tensorflow as tf
 
     rows = rows_of(batch)
@@ -110,24 +156,34 @@ def double_ms(step: Step, batch: Any) -> float | None:
             return part
         return tf.concat([part, part], 0) if tf.is_tensor(part) else np.concatenate([part, part])
 
-    return _changed_ms(step, batch, twice)
+    return _time_ratio(step, batch, twice)
 
 
-def short_ms(step: Step, batch: Any) -> float | None:
-    """On half the positions of the longest tensor, which tells how much of a step's time its padding can be."""
+def short_time(step: Step, batch: Any) -> float | None:
+    """The same for half the positions of the longest tensor: how much of a step's time its padding can be."""
     length = widest(batch).shape[1]
 
     def half(part: Any) -> Any:
         shape: Any = getattr(part, "shape", ())
         return part[:, : length // 2] if len(shape) >= 2 and shape[1] == length else part
 
-    return _changed_ms(step, batch, half)
+    return _time_ratio(step, batch, half)
 
 
-def _changed_ms(step: Step, batch: Any, change: Callable[[Any], Any]) -> float | None:
+def _time_ratio(step: Step, batch: Any, change: Callable[[Any], Any]) -> float | None:
+    """Both in turns, so that somebody else's load falls on both."""
     import tensorflow as tf
 
     try:
-        return _resident_ms(step, tf.nest.map_structure(change, batch))
+        changed = tf.nest.map_structure(change, batch)
+        _warm_up(step, changed)
+        times: tuple[list[float], list[float]] = ([], [])
+        ends = time.perf_counter() + DEVICE_SECONDS
+        while time.perf_counter() < ends or len(times[0]) < 3:
+            for taken, one in zip(times, (changed, batch), strict=True):
+                started = time.perf_counter()
+                run_step(step, one)
+                taken.append(time.perf_counter() - started)
     except (DiagnosisError, TypeError, ValueError):
         return None  # a step of fixed shapes: then there is nothing to say about others
+    return float(np.median(times[0]) / np.median(times[1]))

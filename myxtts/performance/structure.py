@@ -15,7 +15,7 @@ from typing import Any
 PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 READ_OPS = frozenset({"ReadFile", "WholeFileReaderV2"})  # a whole file for one element; not shards of records
 SPECTRUM_OPS = frozenset({"RFFT", "FFT", "AudioSpectrogram", "Mfcc"})
-_IDLE_OPS = frozenset({"Placeholder", "Identity", "NoOp", "Const", "StatefulPartitionedCall", "PartitionedCall"})
+IDLE_OPS = frozenset({"Placeholder", "Identity", "NoOp", "Const", "StatefulPartitionedCall", "PartitionedCall"})
 _SERIAL = ("Map", "Interleave", "FlatMap", "Filter", "Scan", "GroupByWindow", "TakeWhile")
 
 
@@ -32,7 +32,7 @@ class Stage:
 
     def at_once(self, cores: int) -> int | None:
         """Elements that its function works on at the same time; None where it has none that does anything."""
-        if not set(self.ops) - _IDLE_OPS:
+        if not set(self.ops) - IDLE_OPS:
             return None
         if self.parallel_calls is None:
             return 1 if self.kind in _SERIAL else None
@@ -113,12 +113,12 @@ def _stage(dataset: Any) -> Stage:
     kind = type(dataset).__name__.removeprefix("_").removesuffix("V2").removesuffix("Dataset")
     ops: Counter[str] = Counter()
     for function in dataset._functions():
-        ops += _operations(function.function.name, set())
+        ops += operations_of(function.function.name, set())
     calls = getattr(dataset, "_num_parallel_calls", None)
     return Stage(kind, None if calls is None else int(calls), dict(ops))
 
 
-def _operations(name: str | bytes, seen: set[str]) -> Counter[str]:
+def operations_of(name: str | bytes, seen: set[str]) -> Counter[str]:
     """How often each operation occurs in a function and in those it calls."""
     from tensorflow.python.eager import context
 
@@ -132,5 +132,5 @@ def _operations(name: str | bytes, seen: set[str]) -> Counter[str]:
         for value in node.attr.values():
             called = [value.func.name] if value.func.name else [function.name for function in value.list.func]
             for other in called:
-                found += _operations(other, seen)
+                found += operations_of(other, seen)
     return found

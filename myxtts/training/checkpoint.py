@@ -144,7 +144,7 @@ class Checkpoints:
             _write_state(hidden, {**body, "state": plain(dict(state))})
             publish(hidden, place)
             self._point_links(place)
-        except (OSError, SafetensorError) as error:
+        except (OSError, SafetensorError, CheckpointError) as error:
             shutil.rmtree(hidden, ignore_errors=True)
             raise CheckpointError(
                 f"cannot save {place} ({error}): the earlier checkpoints are untouched; make room, then start again"
