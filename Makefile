@@ -45,7 +45,7 @@ demo: $(INSTALLED)
 	@rm -f $(DEMO).started
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

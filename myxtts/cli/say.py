@@ -22,7 +22,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("-o", "--output", metavar="OUT.wav", type=Path, required=True, help=".wav or .flac")
     parser.add_argument("--voice", metavar="REF.wav", type=Path, action="append",
                         help="a recording of the wanted voice; may be repeated (default: as trained)")  # fmt: skip
-    parser.add_argument("--language", metavar="CODE", help="default: that of the voice")
+    parser.add_argument("--language", metavar="CODE", help="default: the first language of the training")
     parser.add_argument("--speed", metavar="X", type=float, default=1.0, help="2 is twice as fast (0.25 to 4)")
     parser.add_argument("--steps", metavar="N", type=int, help="steps of the flow head, where the model has one")
     parser.add_argument("--temperature", metavar="T", type=float, default=0.667, help="noise of the flow head")
@@ -32,6 +32,7 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     text = _text(arguments)
+    _check_output(arguments.output)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from myxtts.inference.speech import join
     from myxtts.inference.synthesizer import Synthesizer
@@ -61,6 +62,14 @@ def run(arguments: argparse.Namespace) -> Result:
         "timings": {name: round(value, 1) for name, value in speech.timings.items()},
     }
     return 0, result, f"{arguments.output}: {speech.seconds:.1f} s of speech, {len(spoken)} sentence(s)"
+
+
+def _check_output(path: Path) -> None:
+    """Before anything is spoken: a book is long."""
+    if path.suffix.lower() not in (".wav", ".flac"):
+        raise UsageError(f"-o {path}: expected a name that ends in .wav or .flac")
+    if not path.parent.is_dir():
+        raise UsageError(f"-o {path}: there is no folder {path.parent}")
 
 
 def _text(arguments: argparse.Namespace) -> str:

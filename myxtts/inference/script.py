@@ -37,7 +37,8 @@ class Script:
         }
         self._frontend = TextFrontend(**settings)
         self._table = TokenTable(description.token_table)
-        self._known = frozenset(description.token_table)
+        # The table has more symbols than any one corpus: of the others the model has only random numbers.
+        self._known = frozenset(description.learnt or description.token_table)
         self.languages = list(description.languages)
 
     def language(self, name: str | None) -> int:

@@ -26,6 +26,7 @@ class ModelDescription:
     head: str = "regression"  # "regression", "flow" or "both"
     n_mels: int = 80
     token_table: list[str] = field(default_factory=list)  # symbols, their positions are the ids
+    learnt: list[str] = field(default_factory=list)  # symbols that occur in what it was trained on; empty: not known
     languages: list[str] = field(default_factory=list)
     speakers: list[str] = field(default_factory=list)
     tokens: dict[str, Any] = field(default_factory=dict)  # a cache's settings["tokens"]

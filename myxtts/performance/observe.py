@@ -186,9 +186,12 @@ def _goes_on(batches: int, seconds: float, wanted_seconds: float) -> bool:
 def _loop(source: _Source, batches: Generator[Any], step: Step, few_shapes: bool) -> dict[str, Any]:
     """The real loop: how long each batch was waited for and how long its step took."""
     known = {shape_of(typical(source.seen))}
+    began = time.perf_counter()
     for batch in islice(batches, _LOOP_WARM_UP):
         known.add(shape_of(batch))
         run_step(step, batch)
+        if time.perf_counter() - began > _WARM_UP_SECONDS:
+            break
     rows: list[tuple[float, float, bool, bool]] = []  # waited, computed, of a new shape, traced
     before, began = usage(), time.perf_counter()
     with tracing() as traces:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from pathlib import Path
@@ -18,11 +19,9 @@ def move_aside(run: Path) -> Path | None:
         return None
     if not ((run / LOG).is_file() or (run / "checkpoints").is_dir()):
         raise TrainingError(f"{run} holds no run, so --reset does not touch it: choose another --run")
-    aside = run.with_name(f"{run.name}.before-reset-{time.strftime('%Y%m%d-%H%M%S')}")
-    number = 1
-    while aside.exists():
-        number += 1
-        aside = aside.with_name(f"{aside.name.rsplit('.', 1)[0]}.{number}")
+    name = f"{run.name}.before-reset-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+    aside = next(place for place in map(run.with_name, names) if not place.exists())
     with RunLock(run):  # a trainer that still runs there would go on writing into what was moved
         try:
             os.rename(run, aside)

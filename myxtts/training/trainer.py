@@ -58,7 +58,8 @@ class XTTSTrainer:
         self.run, self._replan = Path(run or config.training.run_dir or "runs/voice"), replan
         self._resume_command = resume_command
         # The current one has seen the feed being made; one that has seen steps belongs to an earlier training.
-        self.monitor: Monitor = start_monitor() if current_monitor().steps else current_monitor()
+        seen = current_monitor().steps or current_monitor().counters["step.traces"]
+        self.monitor: Monitor = start_monitor() if seen else current_monitor()
 
     def train(self, train_dataset: Data, val_dataset: Data | None = None) -> dict[str, Any]:
         """Train until the budget is spent, a signal comes or validation stops improving. Returns a summary."""
@@ -79,6 +80,10 @@ class XTTSTrainer:
             resumed_at = None if found is None else self._at
             per_epoch = self._source.steps_per_epoch
             with Recorder(self.run, self.monitor, self._budget, per_epoch, resumed_at) as self._recorder:
+                self._traced = self._traces()
+                if self._budget.is_spent(self._at, self._seconds):
+                    self._recorder.say("the run is already there: give more --steps, --epochs or --minutes to go on")
+                    return self._summary("already done", interrupted=False)
                 self._compile_all()
                 with StopSignals() as stop:
                     return self._loop(stop)
@@ -172,6 +177,9 @@ class XTTSTrainer:
             self._save(self._validate())
         self._report()
         self._recorder.write("end", self._at, why=why)
+        return self._summary(why, interrupted)
+
+    def _summary(self, why: str, interrupted: bool) -> dict[str, Any]:
         best = self._checkpoints.best()
         return {"run": str(self.run), "step": self._at, "seconds": round(self._seconds, 2), "why": why,
                 "interrupted": interrupted, "best": None if best is None else {"step": best[0], METRIC: best[1]},
@@ -232,6 +240,13 @@ class XTTSTrainer:
 
     def _check_symbols(self, found: Loaded) -> None:
         """Other symbols or languages in the same numbers would fit the weights and mean something else."""
+        for name in ("size", "head"):
+            was, wanted = getattr(found.description, name), getattr(self.model.description, name)
+            if was != wanted:
+                raise CheckpointError(
+                    f"{self.run} has model.{name}={was}, not {wanted}: leave it as it was, choose another --run, or "
+                    "start over with --reset"
+                )
         for name in ("token_table", "languages"):
             old, new = getattr(found.description, name), getattr(self.model.description, name)
             if old != new:
