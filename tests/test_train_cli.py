@@ -297,9 +297,11 @@ def test_what_cannot_be_said_is_told_without_a_traceback(voice, tmp_path, ask, s
     assert sorted(path.name for path in tmp_path.iterdir()) == ["latin.txt"]
 
 
-def test_evaluate_needs_a_model_and_held_back_sentences(voice, tmp_path, ask, small, corpus):
+def test_evaluate_needs_a_model_and_held_back_sentences(voice, tmp_path, ask, small):
     assert "not a cache" in ask("evaluate", "--model", voice, "--data", tmp_path, code=2).err
-    assert "nowhere is not a folder" in ask("evaluate", "--model", "nowhere", "--data", corpus, code=2).err
+    enough = write_corpus(tmp_path / "enough", 24)
+    ask("pack", enough)
+    assert "nowhere is not a folder" in ask("evaluate", "--model", "nowhere", "--data", enough, code=2).err
     few = write_corpus(tmp_path / "few", 6)
     ask("pack", few)
     assert "too small to have held sentences back" in ask("evaluate", "--model", voice, "--data", few, code=2).err
