@@ -10,6 +10,7 @@ holds its batch for some milliseconds (`hold`), where the step itself is not wha
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -139,6 +140,28 @@ def emulated_slow_disk(folder: Path) -> Pipeline:
     return plain(data.batch(BATCH).prefetch(4)), hold(8)
 
 
+class ReadByPython:
+    """A file for each utterance, read by Python from a disk that takes 3 ms for each."""
+
+    def __init__(self, folder: Path):
+        self._paths = [folder / f"{number}.npy" for number in range(64)]
+        for path, clip in zip(self._paths, clips(64), strict=True):
+            np.save(path, clip)
+
+    def __iter__(self) -> Iterator[Any]:
+        for at in range(0, 64, BATCH):
+            yield np.stack([self._read(path) for path in self._paths[at : at + BATCH]])
+
+    @staticmethod
+    def _read(path: Path) -> np.ndarray:
+        time.sleep(0.003)
+        return np.load(path)
+
+
+def disk_read_by_python(folder: Path) -> Pipeline:
+    return ReadByPython(folder), hold(8)
+
+
 def burn(clip: Any) -> Any:
     """About 2 ms of one core in the graph."""
     return clip + 0 * tf.reduce_sum(tf.sort(tf.reshape(tf.tile(clip, [2, 1]), [-1]))[:1])
@@ -147,6 +170,11 @@ def burn(clip: Any) -> Any:
 def too_few_workers(folder: Path, workers: int | None = None) -> Pipeline:
     data = tf.data.Dataset.from_tensor_slices(clips()).repeat().map(burn, num_parallel_calls=workers)
     return plain(data.batch(BATCH).prefetch(4)), hold(10)
+
+
+def all_cores_busy(folder: Path) -> Pipeline:
+    data = tf.data.Dataset.from_tensor_slices(clips()).repeat().map(burn, num_parallel_calls=tf.data.AUTOTUNE)
+    return data.batch(BATCH).prefetch(4), hold(10)
 
 
 def no_prefetch(folder: Path, ahead: bool = False) -> Pipeline:
@@ -209,6 +237,25 @@ def static_shapes(folder: Path, jit: bool = False) -> Pipeline:
     weights = network(64, 2)
     lengths = np.full(20_000, 390)
     return lengths_dataset(lengths), tf.function(lambda batch: forward(weights, batch), jit_compile=jit)
+
+
+def retraced_by_values(folder: Path, as_tensor: bool = False) -> Pipeline:
+    """The number of the step is a Python number, or a tensor, to the compiled function."""
+    weights, numbers = network(64, 2), itertools.count()
+    compiled = tf.function(lambda batch, number: forward(weights, batch) * tf.cast(number, tf.float32))
+
+    def step(batch: Any) -> float:
+        number = next(numbers)
+        return float(compiled(batch, tf.constant(number) if as_tensor else number))
+
+    return lengths_dataset(np.full(20_000, 390)), step
+
+
+def a_few_shapes(folder: Path) -> Pipeline:
+    """Eight planned lengths, each traced when it is met first: that ends."""
+    weights = network()
+    lengths = np.concatenate([np.full(BATCH, 120 + 40 * length) for length in range(8)] * 100)
+    return lengths_dataset(lengths), tf.function(lambda batch: forward(weights, batch))
 
 
 def recompiling(folder: Path) -> Pipeline:
@@ -324,10 +371,13 @@ CASES: dict[str, Case] = {
     "Python function inside interleave": Case("python_function", nested_python_function, packed(8)),
     "a file for every piece": Case("per_file_reads", per_file_reads, packed(5)),
     "slow disk (emulated)": Case("slow_disk", emulated_slow_disk, packed(8)),
+    "slow disk read by Python (emulated)": Case("slow_disk", disk_read_by_python, packed(8)),
     "too few workers": Case("too_few_workers", too_few_workers, lambda folder: too_few_workers(folder, 2)),
+    "work for more than all cores": Case("host_cores", all_cores_busy, packed(10)),
     "no prefetch": Case("no_prefetch", no_prefetch, lambda folder: no_prefetch(folder, True)),
     "oscillating producer": Case("oscillation", oscillating, lambda folder: oscillating(folder, 32)),
     "shapes retrace": Case("retracing", retracing, static_shapes),
+    "values retrace": Case("retracing", retraced_by_values, lambda folder: retraced_by_values(folder, True)),
     "XLA recompiles": Case("recompilation", recompiling, lambda folder: static_shapes(folder, True)),
     "eager step": Case("eager_step", eager, lambda folder: eager(folder, True)),
     "padding waste": Case("padding_waste", padded, lambda folder: padded(folder, True)),
@@ -340,6 +390,7 @@ CASES: dict[str, Case] = {
     "PyTorch DataLoader, heavy collate": Case("python_loader", torch_collate, packed(8)),
     "healthy: packed": Case("healthy", packed(10)),
     "healthy: computing": Case("healthy", computing),
+    "healthy: a few shapes": Case("healthy", a_few_shapes),
 }
 
 
@@ -402,10 +453,20 @@ def main() -> None:
     near = sum(abs(row["predicted"] / row["achieved"] - 1) <= 0.25 for row in compared)
     print(f"cause right: {right} of {len(rows)}; gain predicted within 25 %: {near} of {len(compared)} (bar 80 %)")
     if arguments.record:
-        arguments.record.write_text(json.dumps(rows, indent=1))
+        lines = [json.dumps(rounded(row), separators=(",", ":")) for row in rows]
+        arguments.record.write_text("[\n" + ",\n".join(lines) + "\n]\n")
     if arguments.json:
         print(json.dumps(rows))
     sys.exit(0 if right == len(rows) else 1)
+
+
+def rounded(value: Any) -> Any:
+    """With four digits: a recording is to be read, and to fit into the repository."""
+    if isinstance(value, dict):
+        return {name: rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def _has_torch() -> bool:

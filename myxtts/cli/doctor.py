@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 from pathlib import Path
 from typing import Any
 
 from myxtts.cli.shared import Result, UsageError, add_config_flags, add_verb, load_config, positive, progress_bar
 
-_STAGES = 6
+_STAGES = 5  # data, loader, device, loop, step; a cure may pack before
 
 
 def add(verbs: Any) -> None:
@@ -38,6 +39,7 @@ def run(arguments: argparse.Namespace) -> Result:
     step_ms = _step_ms(arguments)
     from myxtts.performance.doctor import examine, treat
 
+    output = _output(arguments) if arguments.fix else None
     with progress_bar(_STAGES, "measuring", "stage") as bar:
 
         def show(what: str) -> None:
@@ -45,11 +47,15 @@ def run(arguments: argparse.Namespace) -> Result:
             bar.update()
 
         found = examine(config, step_ms, show)
-        if not (arguments.fix and found.cures):
-            return (0 if found.healthy else 1), found.to_dict(), f"{_device(step_ms)}\n{found}"
-        bar.reset(_STAGES)
-        done = treat(config, found, _output(arguments), step_ms, show)
-    return (0 if done.after.healthy else 1), done.to_dict(), f"{_device(step_ms)}\n{found}\n\n{done}"
+        done = None
+        if output is not None and found.cures:
+            bar.reset(_STAGES + 1)
+            done = treat(config, found, output, step_ms, show)
+    result = {"device": _device(step_ms), **found.to_dict(), "treatment": done.to_dict() if done else None}
+    text = f"device: {_device(step_ms)}\n{found}"
+    if output is not None and found.cures:
+        text += f"\n\n{done}" if done else "\n\nno setting brings this cure: it is for you to do"
+    return (0 if (done.after if done else found).healthy else 1), result, text
 
 
 def _config(arguments: argparse.Namespace) -> Any:
@@ -67,6 +73,8 @@ def _step_ms(arguments: argparse.Namespace) -> float | None:
     """None for the real step: asked for, or there is a GPU to ask."""
     if arguments.step_ms is not None and not 0 < arguments.step_ms < 1e6:
         raise UsageError(f"--step-ms {arguments.step_ms:g}: expected milliseconds above 0")
+    if arguments.real_step and arguments.step_ms is not None:
+        raise UsageError("--real-step and --step-ms: one device at a time, the model's own or an emulated one")
     if arguments.real_step:
         return None
     if arguments.step_ms is None:
@@ -78,10 +86,15 @@ def _step_ms(arguments: argparse.Namespace) -> float | None:
 
 
 def _device(step_ms: float | None) -> str:
-    return "device: the model's own step" if step_ms is None else f"device: emulated, {step_ms:g} ms a step"
+    return "the model's own step" if step_ms is None else f"emulated, {step_ms:g} ms a step"
 
 
 def _output(arguments: argparse.Namespace) -> Path:
+    """A file that is not there yet: no config of the user's is overwritten, not even one that was made here."""
     if arguments.output is not None:
+        if arguments.output.exists():
+            raise UsageError(f"--output {arguments.output} exists: name a new file")
         return Path(arguments.output)
-    return Path(arguments.config).with_suffix(".fixed.yaml") if arguments.config else Path("config.fixed.yaml")
+    first = Path(arguments.config).with_suffix(".fixed.yaml") if arguments.config else Path("config.fixed.yaml")
+    others = (first.with_suffix(f".{n}.yaml") for n in itertools.count(2))
+    return next(path for path in itertools.chain([first], others) if not path.exists())

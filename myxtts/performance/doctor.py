@@ -27,8 +27,9 @@ from myxtts.performance.structure import Structure, structure_of
 
 EMULATED_MS = 10.0
 _PREFETCH = 12
-# cause -> the settings that cure it; those that want a packed corpus are in _PACKS
-_PACKS = ("python_function", "python_loader", "per_file_reads", "slow_disk", "host_features", "too_few_workers")
+# Causes that a packed corpus cures, whatever else might
+_PACKS = ("python_function", "python_loader", "per_file_reads", "slow_disk", "host_features", "too_few_workers",
+          "host_cores", "slow_loader", "padding_waste")  # fmt: skip
 
 
 @dataclass
@@ -54,7 +55,6 @@ class Treatment:
             "cure": self.cure.what,
             "predicted_gain": self.predicted_gain,
             "achieved_gain": self.achieved_gain,
-            "before": self.before.to_dict(),
             "after": self.after.to_dict(),
         }
 
@@ -141,39 +141,42 @@ def real_step(config: XTTSConfig) -> Callable[[Any], Any]:
     return lambda batch: np.float32(step.run(batch, 0)["loss"])
 
 
-def treat(config: XTTSConfig, found: Diagnosis, file: Path, step_ms: float | None, progress: Progress) -> Treatment:
-    """Apply the best cure to a new config file, measure again."""
-    if not found.cures:
-        raise DiagnosisError("there is nothing to cure: the pipeline is healthy")
-    cure = found.cures[0]
-    cured = apply(config, cure.cause, progress)
-    cured.to_yaml(file)
-    return Treatment(found, cure, file, examine(cured, step_ms, progress))
+def treat(
+    config: XTTSConfig, found: Diagnosis, file: Path, step_ms: float | None, progress: Progress = lambda _: None
+) -> Treatment | None:
+    """Apply the best cure that settings can bring to a new config file, measure again. None if they can bring none."""
+    for cure in found.cures:
+        cured = apply(config, cure.cause, progress)
+        if cured != config:
+            cured.to_yaml(file)
+            return Treatment(found, cure, file, examine(cured, step_ms, progress))
+    return None
 
 
 def apply(config: XTTSConfig, cause: str, progress: Progress = lambda what: None) -> XTTSConfig:
-    """The config with a cure in it. Packing is the only one that makes files: the cache beside the corpus."""
-    data, training = config.data, config.training
-    changes: dict[str, dict[str, Any]] = {
-        "no_prefetch": {"prefetch_buffer_size": _PREFETCH, "optimize_cpu_gpu_overlap": True},
-        "oscillation": {"prefetch_buffer_size": max(4 * data.prefetch_buffer_size, 4 * _PREFETCH)},
-        "padding_waste": {"num_buckets": 8, "frame_budget": None},
-        "tiny_batch": {"batch_size": 2 * data.batch_size},
-        "memory_pressure": {"memory_cache": False, "enable_memory_mapping": True},
-    }
-    if cause in ("eager_step", "retracing", "recompilation"):
-        graph: dict[str, Any] = {
-            "enable_graph_mode": True,
-            "enable_eager_debug": False,
-            "enable_xla_compilation": False,
-        }
-        return dataclasses.replace(config, training=dataclasses.replace(training, **graph))
+    """The config with a cure in it, or unchanged. Packing alone makes files: the cache beside the corpus."""
     if cause in _PACKS and not is_cache(_data_path(config)):
         progress("pack")
-        return dataclasses.replace(config, data=dataclasses.replace(data, **_packed(config)))
-    if cause not in changes:
-        return dataclasses.replace(config, data=dataclasses.replace(data, num_workers=2 * usable_cores()))
-    return dataclasses.replace(config, data=dataclasses.replace(data, **changes[cause]))
+        return _changed(config, data=_packed(config))
+    data, graph = config.data, {"enable_graph_mode": True, "enable_eager_debug": False}
+    changes: dict[str, dict[str, dict[str, Any]]] = {
+        "too_few_workers": {"data": {"num_workers": 2 * usable_cores()}},
+        "no_prefetch": {"data": {"prefetch_buffer_size": _PREFETCH, "optimize_cpu_gpu_overlap": True}},
+        "oscillation": {"data": {"prefetch_buffer_size": max(4 * data.prefetch_buffer_size, 4 * _PREFETCH)}},
+        "padding_waste": {"data": {"num_buckets": min(max(8, 2 * data.num_buckets), 64), "frame_budget": None}},
+        "tiny_batch": {"data": {"batch_size": 2 * data.batch_size}},
+        "memory_pressure": {"data": {"memory_cache": False, "enable_memory_mapping": True}},
+        "eager_step": {"training": graph},
+        "retracing": {"training": graph},
+        "recompilation": {"training": {"enable_xla_compilation": False}},
+    }
+    return _changed(config, **changes.get(cause, {}))
+
+
+def _changed(config: XTTSConfig, **parts: dict[str, Any]) -> XTTSConfig:
+    return dataclasses.replace(
+        config, **{name: dataclasses.replace(getattr(config, name), **values) for name, values in parts.items()}
+    )
 
 
 def _packed(config: XTTSConfig) -> dict[str, Any]:
