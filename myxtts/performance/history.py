@@ -160,7 +160,7 @@ def _episodes(log: _Log) -> list[Episode]:
                 int(numbers[slow[-1]]),
                 float(data[own].sum() / total[own].sum()),
                 float(data[own].mean()),
-                goes_on=len(numbers) - slow[-1] <= _WINDOW // 4,
+                goes_on=bool(len(numbers) - slow[-1] <= _WINDOW // 4),
                 meanwhile=_meanwhile(log.machine, times[slow[0]] - total[slow[0]] / 1e3, times[slow[-1]]),
             )
         )

@@ -24,6 +24,7 @@ class Measurements:
     compute_ms: float
     intervals_ms: list[float] = field(default_factory=list)  # of the loader alone, in order
     first_batch_ms: float = 0.0
+    compile_ms: float = 0.0  # by how much the very first step was slower
     traces: int = 0  # steps of the loop in which something was traced
     resident_traces: float = 0.0  # share of steps that trace anew although they have met their batch before
     few_shapes: bool = False  # batches come in a few shapes again and again: steps that met one first do not count

@@ -34,6 +34,7 @@ _PATIENCE = 1.5  # a phase ends with fewer batches than wanted after this many t
 _FEW_SHAPES = 16  # a plan: that many are compiled once, at the start; more never end
 _KEPT_INTERVALS = 400
 _LOOP_WARM_UP = 2  # steps
+_SLOW_COMPILE_MS = 4000.0
 _SLOW_START_MS = 3000.0  # then the loop goes on where the loader stopped: a shuffle buffer is not filled twice
 
 Progress = Callable[[str], None]
@@ -52,13 +53,16 @@ def observe(
     source = _Source(data)
     progress("loader")
     alone = _loader_alone(source)
+    if alone["first_batch_ms"] < _SLOW_START_MS:
+        source.stop()  # what it makes ahead would take cores from the step
     progress("device")
     resident = typical(source.seen)
     device = device_alone(step, resident)
     progress("loop")
-    quick = alone["first_batch_ms"] < _SLOW_START_MS
-    together = _loop(source, source.batches(anew=quick), step, alone["few_shapes"])
-    source.batches().close()
+    # A plan of a few shapes is compiled before training. Where that takes long, one shape stands in for all.
+    stand_in = resident if alone["few_shapes"] and device["compile_ms"] > _SLOW_COMPILE_MS else None
+    together = _loop(source, step, alone["few_shapes"], stand_in)
+    source.stop()
     progress("step")
     found = Measurements(
         batch=rows_of(resident),
@@ -77,6 +81,8 @@ def observe(
 def _try_variants(found: Measurements, step: Step, resident: Any) -> None:
     """The step compiled, on a larger batch, on a shorter one: each where the rest leaves it in question."""
     compiled = is_compiled(step)
+    if found.compile_ms > _SLOW_COMPILE_MS:
+        return  # each of these would be compiled too, and a diagnosis is to take less than 40 s
     if not compiled or found.resident_traces:
         found.graph_ms = graph_ms(step, resident)
     # Of an emulated accelerator twice the batch costs nothing, which says nothing.
@@ -99,22 +105,24 @@ class _Source:
         self._once = data if isinstance(data, Iterator) else None
         self.seen: list[Any] = []  # the first few batches, for what can be read from them
         self.iterator: Any = None
-        self._running = self._endless()
+        self._running: Generator[Any] | None = None
 
-    def batches(self, anew: bool = False) -> Generator[Any]:
-        """Those that follow, or `anew` from the first."""
-        if anew:
-            self._running.close()
-            self._running = self._endless()
+    def batches(self) -> Generator[Any]:
+        """Those that follow; after `stop` from the first."""
+        self._running = self._running or self._endless()
         return self._running
+
+    def stop(self) -> None:
+        if self._running is not None:
+            self._running.close()
+        self._running = self.iterator = None
 
     def _endless(self) -> Generator[Any]:
         taken = 0
         while True:
-            self.iterator = iter(self._data) if self._once is None else self._once
             before = taken
             # Not `yield from`: that would close somebody's generator, which cannot be begun again.
-            for batch in _named(self.iterator):
+            for batch in self._one_pass():
                 taken += 1
                 if len(self.seen) < 8:
                     self.seen.append(batch)
@@ -125,22 +133,24 @@ class _Source:
                     "that repeats, or something that can be iterated again"
                 )
 
-
-def _named(iterator: Iterator[Any]) -> Iterator[Any]:
-    """The same items; what the data raises becomes an error that says so."""
-    while True:
-        try:
-            batch = next(iterator)
-        except StopIteration:
-            return
-        except (MemoryError, DiagnosisError):
-            raise
-        except Exception as error:
-            raise DiagnosisError(
-                f"the data raised {type(error).__name__}: {str(error)[:300]}; expected batches: iterate over it alone "
-                "to see where"
-            ) from error
-        yield batch
+    def _one_pass(self) -> Iterator[Any]:
+        """What the data raises becomes an error that says so; what the loop raises does not come by here."""
+        while True:
+            try:
+                if self.iterator is None:
+                    self.iterator = iter(self._data) if self._once is None else self._once
+                batch = next(self.iterator)
+            except StopIteration:
+                self.iterator = None
+                return
+            except (MemoryError, DiagnosisError):
+                raise
+            except Exception as error:
+                raise DiagnosisError(
+                    f"the data raised {type(error).__name__}: {str(error)[:300]}; expected batches: iterate over it "
+                    "alone to see where"
+                ) from error
+            yield batch
 
 
 def _loader_alone(source: _Source) -> dict[str, Any]:
@@ -183,13 +193,13 @@ def _goes_on(batches: int, seconds: float, wanted_seconds: float) -> bool:
     return batches < _MOST_BATCHES and seconds < wanted_seconds
 
 
-def _loop(source: _Source, batches: Generator[Any], step: Step, few_shapes: bool) -> dict[str, Any]:
+def _loop(source: _Source, step: Step, few_shapes: bool, stand_in: Any = None) -> dict[str, Any]:
     """The real loop: how long each batch was waited for and how long its step took."""
-    known = {shape_of(typical(source.seen))}
+    batches, known = source.batches(), {shape_of(typical(source.seen))}
     began = time.perf_counter()
     for batch in islice(batches, _LOOP_WARM_UP):
         known.add(shape_of(batch))
-        run_step(step, batch)
+        run_step(step, batch if stand_in is None else stand_in)
         if time.perf_counter() - began > _WARM_UP_SECONDS:
             break
     rows: list[tuple[float, float, bool, bool]] = []  # waited, computed, of a new shape, traced
@@ -199,7 +209,7 @@ def _loop(source: _Source, batches: Generator[Any], step: Step, few_shapes: bool
             asked, traced = time.perf_counter(), traces[0]
             batch = next(batches)
             came = time.perf_counter()
-            run_step(step, batch)
+            run_step(step, batch if stand_in is None else stand_in)
             done, shape = time.perf_counter(), shape_of(batch)
             rows.append(((came - asked) * 1e3, (done - came) * 1e3, shape not in known, traces[0] > traced))
             known.add(shape)

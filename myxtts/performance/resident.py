@@ -22,11 +22,17 @@ Step = Callable[[Any], Any]
 
 def device_alone(step: Step, resident: Any) -> dict[str, Any]:
     """Of the step on a batch that is there: median ms, cores used meanwhile, share of steps that were traced anew."""
-    _warm_up(step, resident)
+    compile_ms = _warm_up(step, resident)
     before, began = usage(), time.perf_counter()
     times, traced = _timed(step, resident)
     cores = float((usage() - before)[0] / (time.perf_counter() - began))
-    return {"device_ms": float(np.median(times)), "device_cores": cores, "resident_traces": traced / len(times)}
+    device_ms = float(np.median(times))
+    return {
+        "device_ms": device_ms,
+        "device_cores": cores,
+        "resident_traces": traced / len(times),
+        "compile_ms": max(compile_ms - device_ms, 0.0),
+    }
 
 
 def _resident_ms(step: Step, batch: Any) -> float:
@@ -34,10 +40,13 @@ def _resident_ms(step: Step, batch: Any) -> float:
     return float(np.median(_timed(step, batch)[0]))
 
 
-def _warm_up(step: Step, batch: Any) -> None:
-    """Two calls: the first compiles, the second may allocate."""
-    for _ in range(2):
-        run_step(step, batch)
+def _warm_up(step: Step, batch: Any) -> float:
+    """Two calls: the first compiles, the second may allocate. Milliseconds of the first."""
+    started = time.perf_counter()
+    run_step(step, batch)
+    first = time.perf_counter() - started
+    run_step(step, batch)
+    return first * 1e3
 
 
 def _timed(step: Step, batch: Any) -> tuple[list[float], int]:
