@@ -56,11 +56,12 @@ def rates(cache: Cache, folder: Path, repeats: int) -> dict[str, float]:
     bare, audio = config(reference_frames=0), config(reference_frames=0, preprocessing_mode="on_the_fly")
     loaders = {
         "limit mel": (lambda: numpy_limit(Plan(cache, bare)), 63, 400),
-        "feed mel": (lambda: iter(Feed(cache, bare).dataset()), 63, 600),
+        "feed mel": (lambda: Feed(cache, bare).batches(), 63, 600),
         "limit mel+ref": (lambda: numpy_limit(Plan(cache, config())), 63, 400),
-        "feed mel+ref": (lambda: iter(Feed(cache, config()).dataset()), 63, 600),
+        "feed mel+ref": (lambda: Feed(cache, config()).batches(), 63, 600),
+        "iter(dataset)": (lambda: iter(Feed(cache, config()).dataset()), 63, 600),
         "limit audio": (lambda: numpy_limit(Plan(cache, audio)), 63, 200),
-        "feed audio": (lambda: iter(Feed(cache, audio).dataset()), 63, 300),
+        "feed audio": (lambda: Feed(cache, audio).batches(), 63, 300),
         "npy in graph": (lambda: iter(per_file_dataset("npy", npys, config()).repeat()), 20, 60),
         "numpy_function": (lambda: iter(per_file_dataset("python", wavs, config()).repeat()), 14, 14),
     }

@@ -11,12 +11,32 @@ import threading
 from collections.abc import Generator, Iterable
 from typing import Any
 
+import tensorflow as tf
+
 
 class _End:
     """Marks the end of the source, and carries the error that ended it."""
 
     def __init__(self, error: BaseException | None = None):
         self.error = error
+
+
+def elements(dataset: tf.data.Dataset) -> Generator[dict[str, Any]]:
+    """The elements of a dataset of dicts, by the ops under `iter(dataset)`. That one checks the type of every field in
+    Python: 0.2 ms for the seventeen fields of a batch, a fifth of all CPU that a batch costs."""
+    names = sorted(dataset.element_spec)  # the order in which tf.data flattens a dict
+    specs = [dataset.element_spec[name] for name in names]
+    kinds = {"output_types": [spec.dtype for spec in specs], "output_shapes": [spec.shape for spec in specs]}
+    variant = tf.data.experimental.to_variant(dataset)
+    with tf.device(variant.device):  # of a dataset that is staged on a device, that device
+        iterator = tf.raw_ops.AnonymousIteratorV3(**kinds)
+        tf.raw_ops.MakeIterator(dataset=variant, iterator=iterator)
+    while True:
+        try:
+            fields = tf.raw_ops.IteratorGetNext(iterator=iterator, **kinds)
+        except tf.errors.OutOfRangeError:
+            return
+        yield dict(zip(names, fields, strict=True))
 
 
 def ahead(source: Iterable[Any], depth: int = 4) -> Generator[Any]:

@@ -4,10 +4,11 @@ import itertools
 import threading
 
 import pytest
+import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myxtts.data.ahead import ahead
+from myxtts.data.ahead import ahead, elements
 
 
 def threads():
@@ -56,3 +57,19 @@ def test_dropping_the_iterator_stops_the_thread():
     next(batches)
     del batches
     assert not threads()
+
+
+def test_elements_are_those_of_the_dataset():
+    dataset = tf.data.Dataset.range(7).map(lambda n: {"b": n, "a": tf.fill([n], tf.cast(n, tf.float32)), "c": -n})
+    found, expected = list(elements(dataset)), list(dataset)
+    assert [list(item) for item in found] == [["a", "b", "c"]] * 7
+    assert [{name: value.numpy().tolist() for name, value in item.items()} for item in found] == [
+        {name: value.numpy().tolist() for name, value in item.items()} for item in expected
+    ]
+
+
+def test_elements_raise_what_the_dataset_raises():
+    inverse = tf.data.Dataset.range(3).map(lambda n: 1.0 / tf.cast(n, tf.float32))
+    dataset = inverse.map(lambda x: {"x": tf.debugging.check_numerics(x, "no number")})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="no number"):
+        next(elements(dataset))

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import mmap
 import os
 import threading
 import time
@@ -49,7 +50,9 @@ def test_what_the_process_does_shows(tmp_path):
         wait_for(lambda: sampler.samples)
         with open(tmp_path / "file", "wb") as file:
             for _ in range(20):
-                file.write(bytearray(1 << 20))  # fresh pages, and bytes to the disk
+                with mmap.mmap(-1, 1 << 20) as fresh:  # pages from the kernel, whatever malloc has kept
+                    fresh.write(bytes(1 << 20))
+                file.write(bytes(1 << 20))
                 os.fsync(file.fileno())
         seen = len(sampler.samples)
         wait_for(lambda: len(sampler.samples) > seen + 1)
