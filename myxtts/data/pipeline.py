@@ -75,7 +75,7 @@ class Feed(Plan):
         return stage(batches.with_options(self.options()), device, self.data)
 
     def batches(self, start_step: int = 0, stop_step: int | None = None, **options: Any) -> Generator[Tensors]:
-        """The same batches for a loop in Python: taken out ahead, so that the loop never waits, for a fifth less CPU."""
+        """The same batches for a loop in Python: taken out ahead, so that it never waits, for a fifth less CPU."""
         return ahead(elements(self.dataset(start_step, stop_step, **options)))
 
     def batch_specs(self) -> list[dict[str, tf.TensorSpec]]:
