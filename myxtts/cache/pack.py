@@ -33,6 +33,7 @@ from myxtts.features.audio import AudioSettings
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE, mel_settings
 from myxtts.features.text import TextFrontend, normalise
 from myxtts.features.token_table import TokenTable
+from myxtts.monitor import current_monitor
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +150,9 @@ def pack(
     cache = cache.resolve()  # through a symbolic link, so that the folder behind it is replaced and not the link
     table = table or TokenTable.base()
     if not rebuild and (cache / MANIFEST).exists():
-        return _accept_existing(corpus, cache, settings, table)
+        body = _accept_existing(corpus, cache, settings, table)
+        current_monitor().count("cache.hits", body["utterances"])
+        return body
     check_place(cache)
     workers = workers or default_workers()
     with building_lock(cache) as building:
@@ -164,6 +167,7 @@ def pack(
             ) from None
         except OSError as error:
             raise _explained(error, building) from error
+    current_monitor().count("cache.misses", body["utterances"])
     return body
 
 

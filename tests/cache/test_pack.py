@@ -22,6 +22,7 @@ from myxtts.errors import CacheError, CacheLocked, CacheMismatch
 from myxtts.features.audio import AudioSettings, load_clip
 from myxtts.features.mel import LOG_FLOOR, log_mel
 from myxtts.features.text import TextFrontend
+from myxtts.monitor import start_monitor
 
 CHARACTERS = PackSettings(AudioSettings(), TextFrontend(kind="characters"))
 
@@ -85,6 +86,7 @@ from myxtts.cache.pack import PackSettings, pack
 from myxtts.corpus.read import open_corpus
 from myxtts.features.audio import AudioSettings
 from myxtts.features.text import TextFrontend
+from myxtts.monitor import start_monitor
 if __name__ == "__main__":
     corpus, cache = map(Path, sys.argv[1:])
     settings = PackSettings(AudioSettings(), TextFrontend(kind="characters"))
@@ -105,6 +107,14 @@ def test_a_second_pack_leaves_the_cache_alone(corpus_folder, packed):
     before = {path.name: path.stat().st_mtime_ns for path in packed.iterdir()}
     pack(open_corpus(corpus_folder), packed, CHARACTERS)
     assert {path.name: path.stat().st_mtime_ns for path in packed.iterdir()} == before
+
+
+def test_utterances_found_packed_and_packed_now_are_counted(corpus_folder, tmp_path):
+    monitor = start_monitor()
+    for _ in range(3):
+        utterances = pack(open_corpus(corpus_folder), tmp_path / "c.cache", CHARACTERS)["utterances"]
+    assert monitor.counters["cache.misses"] == utterances
+    assert monitor.get_bottleneck_analysis()["cache_hit_shares"] == {"cache": 2 / 3}
 
 
 def test_other_settings_or_another_corpus_are_never_used_silently(tmp_path):
@@ -180,6 +190,7 @@ from myxtts.cache.pack import PackSettings, pack
 from myxtts.corpus.read import open_corpus
 from myxtts.features.audio import AudioSettings
 from myxtts.features.text import TextFrontend
+from myxtts.monitor import start_monitor
 import myxtts.cache.writer as writer
 writer._COMMIT_SECONDS = 0.0
 corpus, cache = map(Path, sys.argv[1:])
