@@ -75,13 +75,13 @@ def _eager(found: Measurements) -> list[Cure]:
     if found.graph_ms is None:
         return []
     evidence = f"the same step compiled once takes {found.graph_ms:.1f} ms instead of {found.device_ms:.1f} ms"
-    predicted = loop_after(found, device_ms=found.graph_ms, compiled=True)
     if found.resident_traces > 0.5:
+        predicted = loop_after(found, device_ms=found.graph_ms, compiled=True)
         why = "the step is traced anew even for a batch that it has met: Python values change from call to call"
         what = "pass numbers that change as tensors, and make the compiled function once"
         return [Cure("retracing", what, predicted, (why, evidence))]
     what = "compile the step with tf.function (training.enable_graph_mode)"
-    return [Cure("eager_step", what, predicted, (evidence,))]
+    return [Cure("eager_step", what, loop_after(found, device_ms=found.graph_ms), (evidence,))]
 
 
 def _compiling(found: Measurements) -> list[Cure]:

@@ -65,3 +65,8 @@ def test_packing_is_predicted_to_leave_the_device():
     verdict = judge(CASES["python_function"])
     assert verdict.predicted(verdict.cures[0])["gain"] == pytest.approx(10.0, rel=0.1)
     assert verdict.utilisation == pytest.approx(0.1)
+
+
+def test_a_function_around_a_compiled_step_is_not_taken_for_an_eager_one():
+    retraced = measured(loop_ms=60.0, compute_ms=60.0, traces=50, new_shapes=50, new_shape_ms=110.0, graph_ms=9.5)
+    assert judge(retraced).verdict == "retracing"
