@@ -64,7 +64,7 @@ class Step:
     def _function(self, batch: Batch) -> Any:
         if self.eager:
             return self._step
-        shape = (self.micro_batches, *((name, *part.shape) for name, part in batch.items()))
+        shape = (self.micro_batches, *sorted((name, *part.shape) for name, part in batch.items()))
         if shape not in self._compiled:
             current_monitor().count("step.traces")
             xla = self.training.enable_xla_compilation
