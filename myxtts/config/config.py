@@ -25,7 +25,8 @@ class DataConfig(Settings):
     section = "data"
 
     dataset_path: str | None = setting(None, "Corpus folder, manifest file or cache to train on.")
-    layout: str = setting("auto", "How the corpus is laid out.", choices=("auto", "ljspeech", "manifest"))
+    layout: str = setting("auto", "How the corpus is laid out: auto, or a name that 'myxtts check --help' lists.")
+    speaker_pattern: str | None = setting(None, "Regular expression with (?P<speaker>...) for the path of each file.")
     speaker: str = setting("speaker", "Speaker of rows that name none.")
     language: str = setting("en-us", "Language of rows that name none (an eSpeak code such as en-us, fa, cmn).")
 

@@ -5,25 +5,30 @@ Two more columns, `speaker` and `language`, are read where a corpus has them, an
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
-from myxtts.corpus.lines import count_lines, is_clean, read_lines
-from myxtts.corpus.utterance import Rejected, Row, Utterance
+from myxtts.corpus.layout import Layout, find_audio
+from myxtts.corpus.lines import count_lines, first_line, is_clean, printable, read_lines
+from myxtts.corpus.table import has_named_columns
+from myxtts.corpus.utterance import Rejected, Row
+from myxtts.errors import CorpusError
 
 METADATA = "metadata.csv"
-_SUFFIXES = (".wav", "", ".flac", ".ogg", ".opus", ".mp3")
 
 
-class LJSpeech:
-    name = "ljspeech"
+class Piped(Layout):
+    """Rows of cells between pipes, without a header; the first cell names the audio."""
 
-    def __init__(self, folder: Path, speaker: str, language: str):
-        self.folder = folder
-        self.metadata = folder / METADATA
-        self.speaker = speaker
-        self.language = language
+    places: ClassVar[Sequence[str]]
+    expected: ClassVar[str]
+
+    def __init__(self, path: Path, speaker: str, language: str):
+        super().__init__(path, speaker, language)
+        self.metadata: Path = path if path.is_file() else path / METADATA
+        if not self.metadata.is_file():
+            raise CorpusError(f"{path} has no {METADATA}: the layout {self.name} needs one with lines {self.expected}")
 
     def count(self) -> int:
         return count_lines(self.metadata)
@@ -35,28 +40,39 @@ class LJSpeech:
 
     def _parse(self, row: int, line: str) -> Row:
         cells = [cell.strip() for cell in line.split("|")]
-        name = cells[0]
         if not is_clean(line):
-            return Rejected(row, _printable(name), "bad_encoding", "the row holds a NUL or bytes that are not UTF-8")
-        if len(cells) < 2 or not name:
-            return Rejected(row, name, "bad_row", f"expected 'id|text', found {line[:80]!r}")
-        text, normalised, speaker, language = [*cells[1:], "", "", ""][:4]
-        if os.path.isabs(name) or ".." in name.split("/"):
-            return Rejected(row, name, "escapes_folder", f"the id {name!r} points outside {self.folder / 'wavs'}")
-        audio = self._find_audio(name)
-        if audio is None:
-            return Rejected(row, name, "missing_audio", f"there is no file {self.folder / 'wavs' / name}.wav")
-        return Utterance(row, name, audio, normalised or text, speaker or self.speaker, language or self.language)
+            message = "the row holds a NUL or bytes that are not UTF-8"
+            return Rejected(row, printable(cells[0]), "bad_encoding", message)
+        if len(cells) < 2 or not cells[0]:
+            return Rejected(row, cells[0], "bad_row", f"expected {self.expected}, found {line[:80]!r}")
+        text, speaker, language = self.meaning(cells[1:])
+        audio = find_audio(self.folder, self.places, cells[0])
+        return self.utterance(row, cells[0], audio, text, speaker, language)
 
-    def _find_audio(self, name: str) -> Path | None:
-        """wavs/ID with the first suffix that exists."""
-        for place in (self.folder / "wavs", self.folder):
-            for suffix in _SUFFIXES:
-                candidate = place / f"{name}{suffix}"
-                if os.path.isfile(candidate):
-                    return candidate
+    def meaning(self, cells: list[str]) -> tuple[str, str, str]:
+        """(text, speaker, language) of the cells after the first, '' for what they do not say."""
+        raise NotImplementedError
+
+
+class LJSpeech(Piped):
+    name = "ljspeech"
+    about = "metadata.csv with lines id|text, audio in wavs/"
+    general = True
+    places = ("wavs", "")
+    expected = "'id|text'"
+
+    @classmethod
+    def recognise(cls, path: Path) -> Path | None:
+        return piped_file(path)
+
+    def meaning(self, cells: list[str]) -> tuple[str, str, str]:
+        text, normalised, speaker, language = [*cells, "", "", ""][:4]
+        return normalised or text, speaker, language
+
+
+def piped_file(path: Path) -> Path | None:
+    """`metadata.csv` without named columns; of other files only one whose first line has pipes."""
+    file = path / METADATA if path.is_dir() else path
+    if not file.is_file() or file.suffix not in (".csv", ".txt") or has_named_columns(file):
         return None
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return file if file.name == METADATA or "|" in first_line(file) else None

@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import xxhash
 
-from myxtts.corpus.ljspeech import METADATA, LJSpeech
-from myxtts.corpus.manifest import FILE_NAMES, SUFFIXES, Manifest, has_named_columns
+from myxtts.corpus.detect import detect, find_layout
+from myxtts.corpus.layout import Layout
 from myxtts.corpus.utterance import Rejected, Row, Utterance
 from myxtts.errors import CorpusError
 
 MAX_TEXT_CHARACTERS = 2000
-
-
-class Layout(Protocol):
-    """What a layout must offer: a name, its folder, how many rows to expect, and the rows.
-
-    A layout makes sure that the audio of an `Utterance` exists. It looks once: in a packer, whose threads all want the
-    GIL, each look at the disk costs 136 us.
-    """
-
-    name: str
-    folder: Path
-    speaker: str
-    language: str
-
-    def count(self) -> int: ...
-
-    def rows(self) -> Iterator[Row]: ...
+_GROUPS = {"speaker", "language"}
 
 
 class Corpus:
     """A layout whose rows have passed the checks that hold for every layout."""
 
-    def __init__(self, layout: Layout):
+    def __init__(self, layout: Layout, speaker_pattern: str | None = None):
         self.layout = layout
         self.folder = layout.folder
+        self._pattern = None if speaker_pattern is None else _compile(speaker_pattern)
         # What rows that name none are given: without it a corpus cannot be read again as it was.
-        self.defaults = {"layout": layout.name, "speaker": layout.speaker, "language": layout.language}
+        self.defaults: dict[str, Any] = {"layout": layout.name, "speaker": layout.speaker, "language": layout.language}
+        if speaker_pattern is not None:
+            self.defaults["speaker_pattern"] = speaker_pattern
 
     def count(self) -> int:
         """How many rows to expect: for progress bars."""
@@ -49,8 +38,39 @@ class Corpus:
     def rows(self) -> Iterator[Row]:
         """Every row, as an `Utterance` whose audio exists and whose id is new, or as `Rejected`."""
         seen: set[int] = set()  # 64-bit hashes, not the ids: 10 million rows take 0.6 GB instead of 2
-        for row in self.layout.rows():
-            yield _checked(row, seen) if isinstance(row, Utterance) else row
+        try:
+            for row in self.layout.rows():
+                if isinstance(row, Utterance) and self._pattern is not None:
+                    row = self._named(row, self._pattern)
+                yield _checked(row, seen) if isinstance(row, Utterance) else row
+        except OSError as error:  # of a folder or list; a file that cannot be read is a rejected row
+            raise _cannot_read(error, self.folder) from None
+
+    def _named(self, utterance: Utterance, pattern: re.Pattern[str]) -> Row:
+        """With the speaker and language that the pattern finds in the path of its audio, seen from the corpus."""
+        inside = utterance.audio.is_relative_to(self.folder)
+        path = (utterance.audio.relative_to(self.folder) if inside else utterance.audio).as_posix()
+        found = pattern.search(path)
+        names: dict[str, Any] = (
+            {} if found is None else {group: name for group, name in found.groupdict().items() if name}
+        )
+        if names.keys() != pattern.groupindex.keys():
+            message = f"the pattern {pattern.pattern!r} finds no {' and '.join(pattern.groupindex)} in {path!r}"
+            return Rejected(utterance.row, utterance.id, "no_speaker", message)
+        return dataclasses.replace(utterance, **names)
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise CorpusError(f"the speaker pattern {pattern!r} is not a regular expression: {error}") from None
+    if not compiled.groupindex or not _GROUPS.issuperset(compiled.groupindex):
+        raise CorpusError(
+            f"the speaker pattern {pattern!r} has the groups {sorted(compiled.groupindex) or 'none'}: expected "
+            "(?P<speaker>...), (?P<language>...) or both, for instance '(?P<speaker>[^/]+)/[^/]+$'"
+        )
+    return compiled
 
 
 def _checked(utterance: Utterance, seen: set[int]) -> Row:
@@ -68,42 +88,27 @@ def _checked(utterance: Utterance, seen: set[int]) -> Row:
     return utterance
 
 
-def open_corpus(path: Path | str, layout: str = "auto", speaker: str = "speaker", language: str = "en-us") -> Corpus:
-    """Find the layout of a folder or manifest file. `speaker` and `language` serve rows that name none."""
+def open_corpus(
+    path: Path | str,
+    layout: str = "auto",
+    speaker: str = "speaker",
+    language: str = "en-us",
+    speaker_pattern: str | None = None,
+) -> Corpus:
+    """Find the layout of a folder or manifest file. `speaker` and `language` serve rows that name none.
+
+    `speaker_pattern` is a regular expression with the group `speaker`, `language` or both, which then come from the
+    path of each audio file and not from the layout.
+    """
     path = Path(path)
     if not path.exists():
         raise CorpusError(f"there is no corpus {path}: expected a folder with metadata.csv, or a manifest file")
-    if layout == "auto":
-        layout = _detect(path)
-    if layout == LJSpeech.name:
-        folder = path if path.is_dir() else path.parent
-        if not (folder / METADATA).is_file():
-            raise CorpusError(f"{folder} has no {METADATA}: an LJSpeech corpus needs one with lines 'id|text'")
-        return Corpus(LJSpeech(folder, speaker, language))
-    manifest = path if path.is_file() else _find_manifest(path)
-    if manifest is None:
-        raise CorpusError(f"{path} has none of {', '.join(FILE_NAMES)}")
-    return Corpus(Manifest(manifest, speaker, language))
+    try:
+        kind = detect(path) if layout == "auto" else find_layout(layout)
+        return Corpus(kind(path, speaker, language), speaker_pattern)
+    except OSError as error:
+        raise _cannot_read(error, path) from None
 
 
-def _detect(path: Path) -> str:
-    if path.is_file():
-        if path.suffix.lower() not in SUFFIXES:
-            raise CorpusError(f"{path} is not a manifest: expected a folder or a file ending in {', '.join(SUFFIXES)}")
-        return Manifest.name if path.name != METADATA or has_named_columns(path) else LJSpeech.name
-    manifest = _find_manifest(path)
-    if manifest is not None and has_named_columns(manifest):
-        return Manifest.name
-    if (path / METADATA).is_file():
-        return LJSpeech.name
-    if manifest is not None:
-        return Manifest.name
-    found = ", ".join(sorted(entry.name for entry in path.iterdir())[:8]) or "nothing"
-    raise CorpusError(
-        f"{path} is no corpus: found {found}; expected metadata.csv (LJSpeech: id|text, audio in wavs/) "
-        f"or a manifest ({', '.join(FILE_NAMES[:3])}) with the columns audio and text"
-    )
-
-
-def _find_manifest(folder: Path) -> Path | None:
-    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+def _cannot_read(error: OSError, path: Path) -> CorpusError:
+    return CorpusError(f"cannot read {error.filename or path}: {error.strerror}; check its permissions and the disk")

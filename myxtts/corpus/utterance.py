@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from myxtts.errors import RowError
+
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
@@ -22,7 +24,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """One row that cannot be used. `reason` is a stable word, `message` says it to a person."""
+    """One row that cannot be used. `reason` is a word of `reasons.REASONS`, `message` says it to a person."""
 
     row: int
     id: str
@@ -34,3 +36,9 @@ class Rejected:
 
 
 Row = Utterance | Rejected
+
+
+def first_fault(utterance: Utterance, *made: object) -> Rejected | None:
+    """The rejection of a row of whose parts (its symbols, then its clip) one could not be made."""
+    fault = next((part for part in made if isinstance(part, RowError)), None)
+    return None if fault is None else Rejected(utterance.row, utterance.id, fault.reason, fault.message)

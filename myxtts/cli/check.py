@@ -1,0 +1,141 @@
+"""`myxtts check` looks at every row of a corpus before anything is made of it."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from pathlib import Path
+from typing import Any
+
+from myxtts.cli.shared import (
+    Result,
+    UsageError,
+    add_config_flags,
+    add_corpus_flags,
+    add_verb,
+    corpus_at,
+    load_config,
+    positive,
+    progress_bar,
+)
+
+
+def add(verbs: Any) -> None:
+    parser = add_verb(verbs, "check", run, "find what is wrong with which row of a corpus, and the cure",
+        "  myxtts check ~/LJSpeech-1.1\n  myxtts check ~/cv/fa --layout common_voice --plot corpus.png\n"
+        "  myxtts check manifest.csv --strict --list problems.jsonl --json")  # fmt: skip
+    parser.epilog = f"{parser.epilog}\n\nexit codes: 0 nothing is wrong, 1 something is, 2 could not be done"
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="folder in a known layout, or a manifest file")
+    parser.add_argument("--strict", action="store_true", help="a warning is something wrong, too")
+    parser.add_argument("--plot", metavar="FILE.png", type=Path, help="draw lengths, levels, speakers and languages")
+    parser.add_argument("--list", metavar="FILE", type=Path, dest="listed",
+                        help="where every problem goes, as JSON lines (default: ./NAME.check.jsonl)")  # fmt: skip
+    parser.add_argument("--workers", metavar="N", type=positive, help="threads (default: one per core)")
+    add_corpus_flags(parser)
+    add_config_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    from myxtts.models.files import write_whole
+
+    config = load_config(arguments)
+    corpus = corpus_at(arguments.corpus, config, arguments)
+    listed = arguments.listed or Path(f"{arguments.corpus.resolve().name}.check.jsonl")
+    _refuse_late_errors(listed, arguments.plot)
+    report = _check_with_bar(corpus, config, arguments.workers)
+    write_whole(listed, report.write_list)
+    if arguments.plot:
+        from myxtts.corpus.picture import draw
+
+        title = f"{arguments.corpus.resolve().name} ({corpus.layout.name})"
+        write_whole(arguments.plot, lambda beside: draw(report, title, beside))
+    found = report.to_dict()
+    result = {
+        "corpus": str(arguments.corpus),
+        "layout": corpus.layout.name,
+        "sound": not (found["errors"] or (arguments.strict and found["warnings"])),
+        **found,
+        "list": str(listed),
+        "plot": str(arguments.plot) if arguments.plot else None,
+    }
+    return (0 if result["sound"] else 1), result, describe(result)
+
+
+def _refuse_late_errors(listed: Path, plot: Path | None) -> None:
+    """Before an hour of work, not after it."""
+    for file in filter(None, (listed, plot)):
+        if not file.parent.is_dir() or file.is_dir():
+            raise UsageError(f"{file} cannot be written: name a file in a folder that is there")
+    if plot:
+        from myxtts.corpus.picture import find_matplotlib
+
+        find_matplotlib()
+
+
+def _check_with_bar(corpus: Any, config: Any, workers: int | None) -> Any:
+    from myxtts.cache.pack import PackSettings, default_workers
+    from myxtts.cache.prepare import make_symbols
+    from myxtts.corpus.check import check
+    from myxtts.features.hear import hear_clips
+
+    settings = PackSettings.from_config(config.data)
+    hear = functools.partial(hear_clips, settings=settings.audio)
+    spell = functools.partial(make_symbols, frontend=settings.text)
+    with progress_bar(corpus.count(), "checking", "utt") as bar:
+
+        def show(rows: int, errors: int) -> None:
+            bar.set_postfix_str(f"{errors} with errors", refresh=False)
+            bar.update(rows - bar.n)
+
+        return check(corpus, hear, spell, workers or default_workers(), show)
+
+
+def describe(result: dict[str, Any]) -> str:
+    """The summary table, then each reason with its first examples and the cure."""
+    hours = f"{result['seconds'] / 3600:.2f} h" if result["seconds"] >= 360 else f"{result['seconds']:.1f} s"
+    lines = [
+        f"{result['corpus']}  (layout {result['layout']})",
+        f"  rows        {result['rows']}, usable {result['utterances']} ({hours})",
+        _spread("seconds", result["utterance_seconds"], "s"),
+        _spread("level", result["level_db"], "dBFS"),
+        _spread("rate", result["characters_per_second"], "characters a second"),
+        f"  speakers    {_shares(result['speakers'])}",
+        f"  languages   {_shares(result['languages'])}",
+    ]
+    for kind in ("errors", "warnings"):
+        lines += _describe_reasons(kind, result)
+    lines.append(f"every problem: {result['list']}" + (f"; picture: {result['plot']}" if result["plot"] else ""))
+    if result["sound"]:
+        lines.append(f"next: myxtts pack {result['corpus']}")
+    return "\n".join(lines)
+
+
+def _spread(name: str, found: dict[str, float] | None, unit: str) -> str:
+    if found is None:
+        return f"  {name:<10}  none"
+    return f"  {name:<10}  {found['min']:.1f} to {found['max']:.1f} {unit}, median {found['median']:.1f}"
+
+
+def _shares(seconds: dict[str, float]) -> str:
+    """The largest, each with its share of the sound."""
+    total = sum(seconds.values()) or 1.0
+    shares = {f"{name} {value / total:.0%}": value for name, value in seconds.items()}
+    return f"{len(seconds)}: " + ", ".join(list(shares)[:6]) + (", ..." if len(shares) > 6 else "")
+
+
+def _describe_reasons(kind: str, result: dict[str, Any]) -> list[str]:
+    from myxtts.corpus.reasons import REASONS
+
+    counts = result[kind]
+    lines = [f"{sum(counts.values())} {kind}"]
+    for reason, count in counts.items():
+        lines += [f"  {count:>6}  {reason}: {REASONS[reason].what}", f"          cure: {REASONS[reason].cure}"]
+        lines += [f"          row {problem['row']}  {problem['id'] or '(no id)'}: {_short(problem['message'])}"
+                  for problem in result["examples"][reason]]  # fmt: skip
+        if count > len(result["examples"][reason]):
+            lines.append(f"          and {count - len(result['examples'][reason])} more")
+    return lines
+
+
+def _short(message: str, most: int = 140) -> str:
+    return message if len(message) <= most else f"{message[:most]}..."

@@ -1,0 +1,55 @@
+"""LibriTTS: `SUBSET/SPEAKER/CHAPTER/ID.wav` with `ID.normalized.txt` and `ID.original.txt` beside it.
+
+The whole corpus, one subset or one speaker may be named. The speaker is what the id begins with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from myxtts.corpus.layout import AUDIO_SUFFIXES, Layout, look, read_text
+from myxtts.corpus.utterance import Rejected, Row
+from myxtts.corpus.walk import glimpse, walk
+
+_TEXTS = (".normalized.txt", ".original.txt")  # the first that is there is read
+_DEPTH = 4
+
+
+class LibriTTS(Layout):
+    name = "libritts"
+    about = "SUBSET/SPEAKER/CHAPTER/ID.wav with ID.normalized.txt beside it"
+
+    @classmethod
+    def recognise(cls, path: Path) -> Path | None:
+        if not path.is_dir():
+            return None
+        return next((file.parent for file in glimpse(path, _DEPTH) if file.name.endswith(_TEXTS)), None)
+
+    def count(self) -> int:
+        return sum(len(_stems(files)) for _, files, _ in walk(self.folder))
+
+    def rows(self) -> Iterator[Row]:
+        row = 0
+        for folder, files, is_loop in walk(self.folder):
+            if is_loop:
+                row += 1
+                yield Rejected(row, folder.name, "symlink_loop", f"{folder} is a link to a folder that holds it")
+            there = set(files)
+            for name in sorted(_stems(files)):
+                row += 1
+                yield self._row(row, folder, name, there)
+
+    def _row(self, row: int, folder: Path, name: str, there: set[str]) -> Row:
+        text = next((suffix for suffix in _TEXTS if f"{name}{suffix}" in there), _TEXTS[0])
+        suffix = next((suffix for suffix in AUDIO_SUFFIXES if f"{name}{suffix}" in there), AUDIO_SUFFIXES[0])
+        path = folder / f"{name}{suffix}"
+        speaker, found, _ = name.partition("_")
+        words = read_text(folder / f"{name}{text}")
+        return self.utterance(row, name, look(path) or path, words, speaker if found else "")
+
+
+def _stems(files: list[str]) -> set[str]:
+    return {
+        file.removesuffix(suffix) for suffix in (*_TEXTS, *AUDIO_SUFFIXES) for file in files if file.endswith(suffix)
+    }
