@@ -119,7 +119,6 @@ def seal_index_only(cache: Path, lengths: dict[str, int], utterances: int) -> No
         "lengths": lengths,
         "utterances": utterances,
         "rejected": {},
-        "corpus_digest": "",
         "speakers": [f"speaker{n}" for n in range(10)],
         "languages": ["en-us"],
         "token_table": ["<pad>", "<bos>", "<eos>", "<blank>", "<unk>"],

@@ -25,7 +25,7 @@ import xxhash
 from myxtts.errors import CacheDamaged, CacheError
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS
 
-FORMAT = 1
+FORMAT = 2  # 2: `corpora`, one entry for each corpus that was packed or added
 MANIFEST = "cache.json"
 REJECTED = "rejected.jsonl"
 JOURNAL = "journal"  # only while it is being built

@@ -7,6 +7,7 @@ and it is their turn, write -> commit. At most a few tasks are in flight, so mem
 from __future__ import annotations
 
 import errno
+import functools
 import itertools
 import logging
 import os
@@ -27,7 +28,7 @@ from myxtts.cache.publish import building_folder, building_lock, clear_leftovers
 from myxtts.cache.writer import CacheWriter, CorpusDigest
 from myxtts.config.config import DataConfig
 from myxtts.corpus.read import Corpus
-from myxtts.corpus.utterance import Rejected, Row, Utterance
+from myxtts.corpus.utterance import Rejected, Row, Utterance, first_fault
 from myxtts.errors import CacheError, CacheMismatch, RowError
 from myxtts.features.audio import AudioSettings
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE, mel_settings
@@ -47,6 +48,7 @@ Prepared = tuple[Clip | RowError, Stamp]
 Outcome = tuple[Row, Prepared | None, Symbols]
 
 ProgressCallback = Callable[["PackState"], None]
+Place = Callable[[Utterance, Clip, str], Utterance | None]
 
 
 @dataclass(frozen=True)
@@ -154,11 +156,31 @@ def pack(
         current_monitor().count("cache.hits", body["utterances"])
         return body
     check_place(cache)
+    start = functools.partial(_start, corpus, settings, table)
+    body = build_and_publish(cache, start, settings, executor, workers, progress)
+    current_monitor().count("cache.misses", body["utterances"])
+    return body
+
+
+def build_and_publish(
+    cache: Path,
+    start: Callable[[Path], tuple[CacheWriter, Iterator[Row]]],
+    settings: PackSettings,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: ProgressCallback | None = None,
+    place: Place = lambda utterance, clip, text: utterance,
+) -> dict[str, Any]:
+    """Write the rows that `start` finds with the writer that it opens in the building folder, and publish that.
+
+    `place` may give an utterance another id, or None: it is there already.
+    """
     workers = workers or default_workers()
     with building_lock(cache) as building:
         try:
             with nullcontext(executor) if executor else ThreadPoolExecutor(workers, "myxtts-pack") as pool:
-                body = _build(corpus, building, settings, table, pool, workers, progress)
+                writer, rows = start(building)
+                body = _build(writer, _prepare_in_order(rows, pool, settings, workers), progress, place)
             publish(building, cache)
             (cache / JOURNAL).unlink()  # kept until now: a build that could not be published need not be made again
         except BrokenExecutor:
@@ -167,7 +189,6 @@ def pack(
             ) from None
         except OSError as error:
             raise _explained(error, building) from error
-    current_monitor().count("cache.misses", body["utterances"])
     return body
 
 
@@ -210,13 +231,17 @@ def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table:
             f"{cache} was packed with other settings ({'; '.join(unlike)}): give the same ones, or {cure} with those "
             "you want"
         )
-    digest = CorpusDigest()
-    for row in corpus.rows():
-        digest.add(row)
-    if digest.value() != body["corpus_digest"]:
+    if digest_of(corpus) not in [part["digest"] for part in body["corpora"]]:
         raise CacheMismatch(f"{corpus.folder} has changed since {cache} was packed: {cure}")
     clear_leftovers(cache)
     return body
+
+
+def digest_of(corpus: Corpus) -> str:
+    digest = CorpusDigest()
+    for row in corpus.rows():
+        digest.add(row)
+    return digest.value()
 
 
 def _unlike(packed: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
@@ -229,18 +254,11 @@ def _unlike(packed: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
 
 
 def _build(
-    corpus: Corpus,
-    building: Path,
-    settings: PackSettings,
-    table: TokenTable,
-    executor: Executor,
-    workers: int,
-    progress: ProgressCallback | None,
+    writer: CacheWriter, outcomes: Iterator[list[Outcome]], progress: ProgressCallback | None, place: Place
 ) -> dict[str, Any]:
-    writer, rows = _start(corpus, building, settings, table)
     try:
-        for outcome in _prepare_in_order(rows, executor, settings, workers):
-            _write(writer, outcome)
+        for outcome in outcomes:
+            _write(writer, outcome, place)
             writer.commit_soon()
             if progress:
                 progress(_state(writer))
@@ -252,25 +270,35 @@ def _build(
 
 
 def _start(
-    corpus: Corpus, building: Path, settings: PackSettings, table: TokenTable
+    corpus: Corpus, settings: PackSettings, table: TokenTable, building: Path
 ) -> tuple[CacheWriter, Iterator[Row]]:
     """A writer that goes on where a killed run stopped, and the rows it has not read; else one that starts afresh."""
     symbols = xxhash.xxh3_64_hexdigest("\0".join(table.symbols).encode())
     plan = {**settings.to_dict(), "corpus": corpus.defaults, "base_table": len(table), "base_symbols": symbols}
-    header, *entries = read_journal(building / JOURNAL) or [{}]
-    if entries and header == plan:
-        writer = _resume(building, plan, table, entries)
-        if writer is not None:
-            rows = corpus.rows()
-            for row in itertools.islice(rows, writer.rows_read):
-                writer.skip(row)
-            if writer.digest() == entries[-1]["digest"]:
-                log.info("going on after %d rows that an interrupted run has packed", writer.rows_read)
-                return writer, rows
-            writer.close()
-            log.warning("the corpus has changed since the interrupted run: starting over")
+    going_on = go_on(corpus, building, plan, table)
+    if going_on is not None:
+        return going_on
     empty_folder(building)
     return CacheWriter(building, plan, table, []), corpus.rows()
+
+
+def go_on(
+    corpus: Corpus, building: Path, plan: dict[str, Any], table: TokenTable
+) -> tuple[CacheWriter, Iterator[Row]] | None:
+    """The writer of a run with the same plan that was killed, and the rows that it has not read, if there was one."""
+    header, *entries = read_journal(building / JOURNAL) or [{}]
+    writer = _resume(building, plan, table, entries) if entries and header == plan else None
+    if writer is None:
+        return None
+    rows = corpus.rows()
+    for row in itertools.islice(rows, writer.rows_read):
+        writer.skip(row)
+    if writer.digest() == entries[-1]["digest"]:
+        log.info("going on after %d rows that an interrupted run has packed", writer.rows_read)
+        return writer, rows
+    writer.close()
+    log.warning("the corpus has changed since the interrupted run: starting over")
+    return None
 
 
 def _resume(building: Path, plan: dict[str, Any], table: TokenTable, entries: list[Any]) -> CacheWriter | None:
@@ -305,18 +333,19 @@ def _collect(rows: list[Row], clips: Future[list[Prepared]], symbols: Future[lis
     return list(zip(rows, each, symbols.result(), strict=True))
 
 
-def _write(writer: CacheWriter, outcomes: list[Outcome]) -> None:
+def _write(writer: CacheWriter, outcomes: list[Outcome], place: Place) -> None:
     for row, prepared, symbols in outcomes:
         if isinstance(row, Rejected):
             writer.reject(row, row)
             continue
         assert prepared is not None
         clip, stamp = prepared
-        fault = next((part for part in (symbols, clip) if isinstance(part, RowError)), None)
+        fault = first_fault(row, symbols, clip)
         if fault is not None:
-            writer.reject(row, Rejected(row.row, row.id, fault.reason, fault.message), stamp)
+            writer.reject(row, fault, stamp)
         elif isinstance(clip, Clip) and isinstance(symbols, list):
-            writer.add(row, clip, normalise(row.text), symbols, stamp)
+            text = normalise(row.text)
+            writer.add(row, place(row, clip, text), clip, text, symbols, stamp)
 
 
 def _state(writer: CacheWriter) -> PackState:

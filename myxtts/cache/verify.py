@@ -5,10 +5,8 @@ A repair never edits a mapped file: it copies it (reflink where the file system 
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -33,7 +31,7 @@ from myxtts.cache.format import (
 )
 from myxtts.cache.pack import PackSettings, pack
 from myxtts.cache.prepare import Clip, hash_rows, pad_to_rows, prepare_clips
-from myxtts.cache.publish import building_lock
+from myxtts.cache.publish import building_lock, clone_file
 from myxtts.cache.reader import check_files
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
@@ -44,7 +42,6 @@ from myxtts.features.token_table import TokenTable
 log = logging.getLogger(__name__)
 
 _RUN_BYTES = 2 << 20
-_FICLONE = 0x40049409
 
 VerifyProgress = Callable[[int, int], None]
 
@@ -258,12 +255,3 @@ def _patch_file(path: Path, rows: int, patches: list[Patch]) -> None:
         os.fsync(file.fileno())
     os.replace(copy, path)
     sync_folder(path.parent)
-
-
-def clone_file(source: Path, target: Path) -> None:
-    """Copy by reference where the file system can (btrfs, xfs), by bytes elsewhere."""
-    with open(source, "rb") as reading, open(target, "wb") as writing:
-        try:
-            fcntl.ioctl(writing.fileno(), _FICLONE, reading.fileno())
-        except OSError:  # EOPNOTSUPP, EXDEV, EINVAL, ENOTTY: this file system or pair of them cannot
-            shutil.copyfileobj(reading, writing, 1 << 24)

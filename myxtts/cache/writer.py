@@ -124,10 +124,16 @@ class CacheWriter:
     def reject(self, row: Row, rejected: Rejected, stamp: Stamp | None = None) -> None:
         self._read(row, stamp)
         self.reasons[rejected.reason] += 1
-        self._rejected.write(json.dumps(rejected.to_dict(), ensure_ascii=False).encode() + b"\n")
+        line = json.dumps(rejected.to_dict(), ensure_ascii=False)
+        self._rejected.write(line.encode(errors="backslashreplace") + b"\n")  # of names that are not UTF-8: escapes
 
-    def add(self, utterance: Utterance, clip: Clip, text: str, symbols: list[str], stamp: Stamp) -> None:
-        self._read(utterance, stamp)
+    def add(
+        self, row: Utterance, utterance: Utterance | None, clip: Clip, text: str, symbols: list[str], stamp: Stamp
+    ) -> None:
+        """Append what became of a row; None if it is in the cache already."""
+        self._read(row, stamp)
+        if utterance is None:
+            return
         tokens = self.table.encode(symbols, grow=True)
         files = self._files
         first_row, first_token = files["audio.npy"].rows, files["tokens.npy"].rows
@@ -241,15 +247,18 @@ class CacheWriter:
             "checksums": {**index, REJECTED: hash_file(self.folder / REJECTED)},
             "id": fingerprint(identity),
             "settings": settings,
-            "corpus": self.settings["corpus"],
+            "corpora": [*self.settings.get("corpora", []), self._corpus()],
             "lengths": {name: file.rows for name, file in self._files.items()},
             "utterances": self.utterances,
             "rejected": dict(sorted(self.reasons.items())),
-            "corpus_digest": self.digest(),
             "speakers": list(self.speakers),
             "languages": list(self.languages),
             "token_table": list(self.table.symbols),
         }
+
+    def _corpus(self) -> dict[str, Any]:
+        """What is needed to read the corpus again as it was, and to tell whether it still is what it was."""
+        return {"corpus": self.settings["corpus"], "digest": self.digest(), "rows": self.rows_read}
 
     def close(self) -> None:
         """Close everything, also when closing one of them fails because the disk is full."""

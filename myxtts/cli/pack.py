@@ -8,9 +8,11 @@ from typing import Any
 
 from myxtts.cli.shared import (
     Result,
+    UsageError,
     add_config_flags,
+    add_corpus_flags,
     add_verb,
-    corpus_at,
+    corpora_at,
     describe_cache,
     load_config,
     pack_with_bar,
@@ -20,14 +22,18 @@ from myxtts.cli.shared import (
 
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "pack", run, "pack a corpus into a cache that training maps; goes on after a kill",
-        "  myxtts pack ~/LJSpeech-1.1\n  myxtts pack manifest.csv -o voice.cache --set data.language=fa\n"
+        "  myxtts pack ~/LJSpeech-1.1\n  myxtts pack manifest.csv -o voice.cache --language fa\n"
+        "  myxtts pack ~/books --layout ljspeech --speaker-pattern '(?P<speaker>[^/]+)/[^/]+$'\n"
+        "  myxtts pack ~/anna ~/bob -o voices.cache\n"
         "  myxtts pack ~/corpus --mode audio --workers 8 --json")  # fmt: skip
-    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="folder with metadata.csv, or a manifest file")
+    parser.add_argument("corpora", metavar="CORPUS", type=Path, nargs="+",
+                        help="folder in a known layout, or a manifest file; several become one cache")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="CACHE", type=Path, dest="cache",
                         help="default: CORPUS/cached_features/NAME.cache")  # fmt: skip
     parser.add_argument("--mode", choices=("precompute", "audio"), help="pack mel frames and audio, or audio only")
     parser.add_argument("--workers", metavar="N", type=positive, help="threads (default: one per core)")
     parser.add_argument("--rebuild", action="store_true", help="pack again even if there is a cache")
+    add_corpus_flags(parser)
     add_config_flags(parser)
 
 
@@ -36,8 +42,10 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.cache.reader import Cache
 
     config = load_config(arguments)
-    corpus = corpus_at(arguments.corpus, config)
-    cache = arguments.cache or default_cache(arguments.corpus)
+    if len(arguments.corpora) > 1 and arguments.cache is None:
+        raise UsageError("several corpora become one cache: say which with -o CACHE")
+    corpus = corpora_at(arguments.corpora, config, arguments)
+    cache = arguments.cache or default_cache(arguments.corpora[0])
     settings = PackSettings.from_config(config.data, arguments.mode)
     pack_with_bar(corpus, cache, settings, config, rebuild=arguments.rebuild, workers=arguments.workers)
     summary = Cache(cache).summary()

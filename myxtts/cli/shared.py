@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -52,22 +53,71 @@ def load_config(arguments: argparse.Namespace) -> Any:
     return load(arguments.config, arguments.preset, arguments.overrides)
 
 
-def corpus_at(path: Path, config: Any) -> Any:
+def load_config_with_data(arguments: argparse.Namespace, ways: str = "") -> Any:
+    """The config, with the data that --cache names in it, and --batch-size where the verb has it."""
+    config = load_config(arguments)
+    if arguments.cache is not None:
+        config.data.dataset_path = str(arguments.cache)
+    if getattr(arguments, "batch_size", None):
+        config.data.batch_size = arguments.batch_size
+    if config.data.dataset_path is None:
+        raise UsageError(f"no data is named: give --cache DATA, {ways}or a --config with data.dataset_path")
+    return config
+
+
+_CORPUS_FLAGS = ("layout", "speaker", "language", "speaker_pattern")
+
+
+def add_corpus_flags(parser: argparse.ArgumentParser) -> None:
+    layouts = "ljspeech, vctk, libritts, common_voice, piper, kaldi, coqui, huggingface, manifest"
+    pattern = "take (?P<speaker>...) and (?P<language>...) from the path of each audio file"
+    parser.add_argument("--layout", metavar="NAME", help=f"{layouts}, or one of an installed package (default: auto)")
+    parser.add_argument("--speaker", metavar="NAME", help="speaker of rows that name none")
+    parser.add_argument("--language", metavar="CODE", help="language of rows that name none, for example fa")
+    parser.add_argument("--speaker-pattern", metavar="REGEX", help=pattern)
+
+
+def corpus_at(path: Path, config: Any, arguments: argparse.Namespace | None = None) -> Any:
+    """The corpus at a path, read as the flags of the verb say (where it has them), else as the config says."""
     from myxtts.corpus.read import open_corpus
 
-    return open_corpus(path, config.data.layout, config.data.speaker, config.data.language)
+    given = {name: getattr(arguments, name, None) for name in _CORPUS_FLAGS}
+    settings = {name: getattr(config.data, name) for name in _CORPUS_FLAGS}
+    return open_corpus(path, **settings | {name: value for name, value in given.items() if value is not None})
 
 
-def corpus_as_packed(path: Path, cache: Path, config: Any) -> Any:
+def corpora_at(paths: list[Path], config: Any, arguments: argparse.Namespace) -> Any:
+    """One corpus, or several as one. Of several, rows that name no speaker are given the name of their folder."""
+    from myxtts.corpus.several import Corpora
+
+    if len(paths) == 1:
+        return corpus_at(paths[0], config, arguments)
+    by_folder = arguments.speaker is None and config.data.speaker == type(config.data)().speaker
+    parts = []
+    for path in paths:
+        speaker = {"speaker": path.resolve().name} if by_folder else {}
+        parts.append(corpus_at(path, config, argparse.Namespace(**{**vars(arguments), **speaker})))
+    return Corpora(parts)
+
+
+def corpus_as_packed(paths: list[Path], cache: Path, config: Any) -> Any:
     """With the language, speaker and layout it was packed with; with those of the config if cache.json is lost."""
     from myxtts.cache.format import load_manifest
     from myxtts.corpus.read import open_corpus
+    from myxtts.corpus.several import Corpora
     from myxtts.errors import CacheError
 
     try:
-        return open_corpus(path, **load_manifest(cache)["corpus"])
+        packed = [part["corpus"] for part in load_manifest(cache)["corpora"]]
     except CacheError:
-        return corpus_at(path, config)
+        return corpus_at(paths[0], config) if len(paths) == 1 else Corpora([corpus_at(path, config) for path in paths])
+    settings = [one for part in packed for one in part.get("several", [part])]
+    if len(paths) != len(settings):
+        raise UsageError(
+            f"{cache} holds {len(settings)} corpora, {len(paths)} given: name all, in the order of packing"
+        )
+    corpora = [open_corpus(path, **given) for path, given in zip(paths, settings, strict=True)]
+    return corpora[0] if len(corpora) == 1 else Corpora(corpora)
 
 
 def find_cache(path: Path) -> Path:
@@ -79,27 +129,38 @@ def find_cache(path: Path) -> Path:
     return default if not is_cache(path) and is_cache(default) else path
 
 
-def pack_with_bar(corpus: Any, cache: Path, settings: Any, config: Any, **options: Any) -> None:
-    from myxtts.cache.pack import PackState, load_table, pack
-
+@contextmanager
+def packing_bar(corpus: Any) -> Iterator[Any]:
+    """A progress bar for packing; yields the function that moves it."""
     with progress_bar(corpus.count(), "packing", "utt") as bar:
 
-        def show(state: PackState) -> None:
+        def show(state: Any) -> None:
             bar.set_postfix_str(f"{state.audio_seconds / 3600:.2f} h, {state.rejected} rejected", refresh=False)
             bar.update(state.rows_read - bar.n)
 
+        yield show
+
+
+def pack_with_bar(corpus: Any, cache: Path, settings: Any, config: Any, **options: Any) -> None:
+    from myxtts.cache.pack import load_table, pack
+
+    with packing_bar(corpus) as show:
         pack(corpus, cache, settings, table=load_table(config.data.token_table), progress=show, **options)
 
 
-def cache_of(path: Path, config: Any) -> Path:
+def cache_of(path: Path, config: Any, arguments: argparse.Namespace | None = None) -> Path:
     """A cache, or the default cache of a corpus: packed now if it has none, and again if it no longer fits."""
     from myxtts.cache.pack import PackSettings, default_cache
     from myxtts.cache.reader import is_cache
     from myxtts.errors import CacheMismatch
 
     if is_cache(path):
+        given = [f"--{flag.replace('_', '-')}" for flag in _CORPUS_FLAGS if getattr(arguments, flag, None) is not None]
+        if given:
+            log.warning("%s: for a corpus only; %s is packed and stays as it is", ", ".join(given), path)
         return path
-    corpus, cache, settings = corpus_at(path, config), default_cache(path), PackSettings.from_config(config.data)
+    corpus, cache = corpus_at(path, config, arguments), default_cache(path)
+    settings = PackSettings.from_config(config.data)
     try:
         pack_with_bar(corpus, cache, settings, config)
     except CacheMismatch as error:

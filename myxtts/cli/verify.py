@@ -21,7 +21,8 @@ def add(verbs: Any) -> None:
     parser = add_verb(verbs, "verify", run, "read every byte of a cache and name what is damaged",
         "  myxtts verify voice.cache\n  myxtts verify voice.cache --fix ~/corpus")  # fmt: skip
     parser.add_argument("cache", metavar="CACHE", type=Path)
-    parser.add_argument("--fix", metavar="CORPUS", type=Path, help="rebuild what is damaged from this corpus")
+    parser.add_argument("--fix", metavar="CORPUS", type=Path, nargs="+",
+                        help="rebuild what is damaged from this corpus, or from all it was packed from")  # fmt: skip
     add_config_flags(parser)
 
 
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> Result:
     return (1 if left else 0), result, _describe_damage(cache, found, left, arguments.fix)
 
 
-def _describe_damage(cache: Path, found: list[Any], left: list[Any], fixed_from: Path | None) -> str:
+def _describe_damage(cache: Path, found: list[Any], left: list[Any], fixed_from: list[Path] | None) -> str:
     if not found:
         return f"{cache}: every byte is as it was written"
     lines = [str(damage) for damage in found]

@@ -117,7 +117,7 @@ def test_other_formats_are_refused_with_the_command(cache):
 
     body = load_manifest(cache)
     (cache / MANIFEST).write_bytes(dump_manifest({**body, "format": 99}))
-    with pytest.raises(CacheError, match="cache format 99, this code reads 1: run 'myxtts pack --rebuild"):
+    with pytest.raises(CacheError, match="cache format 99, this code reads 2: run 'myxtts pack --rebuild"):
         Cache(cache)
     with pytest.raises(CacheError, match="is not a cache"):
         Cache(cache.parent)

@@ -1,0 +1,104 @@
+"""Adds a corpus to a cache: a copy grows and takes the old one's place, so whoever reads the old one is not disturbed.
+
+What is in the cache stays as it is, byte for byte and in its order. Killed at any byte, the next run goes on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from myxtts.cache.format import BLOBS, INDEX, REJECTED, column_file, load_manifest, payload_files
+from myxtts.cache.pack import PackSettings, ProgressCallback, build_and_publish, digest_of, go_on
+from myxtts.cache.prepare import Clip
+from myxtts.cache.publish import clear_leftovers, clone_file, empty_folder
+from myxtts.cache.reader import Cache
+from myxtts.cache.writer import CacheWriter, CorpusDigest
+from myxtts.corpus.read import Corpus
+from myxtts.corpus.several import named_after
+from myxtts.corpus.utterance import Row, Utterance
+from myxtts.features.token_table import TokenTable
+from myxtts.monitor import current_monitor
+
+
+def add(
+    corpus: Corpus,
+    cache: Path,
+    *,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> dict[str, Any]:
+    """Append `corpus` to `cache`, packed as the cache was, and return the new cache.json.
+
+    An utterance whose id, text and sound are in the cache is not added again; one that only shares its id gets the
+    corpus's name before it. So a corpus that has grown can be added again, and one that has not changes nothing.
+    """
+    cache = cache.resolve()
+    body = load_manifest(cache)
+    if digest_of(corpus) in [part["digest"] for part in body["corpora"]]:
+        clear_leftovers(cache)
+        return body
+    settings = PackSettings.from_manifest(body)
+    known = _Known(Cache(cache), corpus)
+    start = functools.partial(_start, corpus, cache, body, settings)
+    grown = build_and_publish(cache, start, settings, executor, workers, progress, known.place)
+    current_monitor().count("cache.hits", body["utterances"])
+    current_monitor().count("cache.misses", grown["utterances"] - body["utterances"])
+    return grown
+
+
+def _start(
+    corpus: Corpus, cache: Path, body: dict[str, Any], settings: PackSettings, building: Path
+) -> tuple[CacheWriter, Iterator[Row]]:
+    """A writer in a copy of the cache, at its end; or where a run that was killed stopped."""
+    table = TokenTable(body["token_table"])
+    plan = {**settings.to_dict(), "corpus": corpus.defaults, "corpora": body["corpora"], "added_to": body["id"]}
+    going_on = go_on(corpus, building, plan, table)
+    if going_on is not None:
+        return going_on
+    empty_folder(building)
+    for name in [*payload_files(body["mode"]), *map(column_file, {**INDEX, **BLOBS}), REJECTED]:
+        clone_file(cache / name, building / name)
+    return CacheWriter(building, plan, table, [_end_of(cache, body)]), corpus.rows()
+
+
+def _end_of(cache: Path, body: dict[str, Any]) -> dict[str, Any]:
+    """The journal line that a packer would have written at the end of this cache, before it met the new corpus."""
+    return {
+        "rows_read": 0,
+        "digest": CorpusDigest().value(),
+        "lengths": body["lengths"],
+        "rejected_bytes": (cache / REJECTED).stat().st_size,
+        "reasons": body["rejected"],
+        "speakers": body["speakers"],
+        "languages": body["languages"],
+        "new_tokens": [],
+    }
+
+
+class _Known:
+    """What the cache holds, by id."""
+
+    def __init__(self, cache: Cache, corpus: Corpus):
+        self._cache, self._corpus = cache, corpus
+        self._utterances = {_key(cache.utterance_id(n)): n for n in range(len(cache))}
+
+    def place(self, utterance: Utterance, clip: Clip, text: str) -> Utterance | None:
+        """The utterance as it will be added; None if it is there."""
+        name = utterance.id
+        while (there := self._utterances.get(_key(name))) is not None:
+            if int(self._cache.columns["xxh3_audio"][there]) == clip.xxh3_audio and self._cache.text(there) == text:
+                return None
+            name = named_after(self._corpus, name)
+        return utterance if name == utterance.id else dataclasses.replace(utterance, id=name)
+
+
+def _key(id: str) -> int:
+    return xxhash.xxh3_64_intdigest(id.encode())

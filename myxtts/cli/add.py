@@ -1,0 +1,46 @@
+"""`myxtts add` adds a corpus to a cache."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from myxtts.cli.shared import (
+    Result,
+    add_config_flags,
+    add_corpus_flags,
+    add_verb,
+    corpus_at,
+    describe_cache,
+    load_config,
+    packing_bar,
+    positive,
+)
+
+
+def add(verbs: Any) -> None:
+    parser = add_verb(verbs, "add", run, "add a corpus, or what is new in one, to a cache; readers are not disturbed",
+        "  myxtts add ~/second-session -o voice.cache\n  myxtts add ~/bob -o voices.cache --speaker bob")  # fmt: skip
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="folder in a known layout, or a manifest file")
+    parser.add_argument("-o", "--output", metavar="CACHE", type=Path, dest="cache", required=True)
+    parser.add_argument("--workers", metavar="N", type=positive, help="threads (default: one per core)")
+    add_corpus_flags(parser)
+    add_config_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    from myxtts.cache.add import add as add_to
+    from myxtts.cache.format import load_manifest
+    from myxtts.cache.reader import Cache
+
+    before = load_manifest(arguments.cache)["utterances"]
+    corpus = corpus_at(arguments.corpus, load_config(arguments), arguments)
+    with packing_bar(corpus) as show:
+        add_to(corpus, arguments.cache, workers=arguments.workers, progress=show)
+    summary = Cache(arguments.cache).summary()
+    added = summary["utterances"] - before
+    text = f"added {added} utterances to {before}\n{describe_cache(summary)}"
+    if added:
+        text += "\nnext: a run that trained on it goes on with 'myxtts train --replan'"
+    return 0, {"added": added, **summary}, text

@@ -1,0 +1,201 @@
+"""Faults made for real: special files, signals, limits, mounts. Each ends in a clear error or a listed rejection."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+from corpora import write_corpus, write_tone
+
+from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.publish import building_folder
+from myxtts.cache.reader import Cache
+from myxtts.cli import main
+from myxtts.corpus.read import open_corpus
+from myxtts.errors import CacheError
+from myxtts.features.audio import AudioSettings
+from myxtts.features.text import TextFrontend
+
+CHARACTERS = ["--set", "data.text_tokens=characters"]
+SETTINGS = PackSettings(AudioSettings(), TextFrontend(kind="characters"))
+
+
+def pack_command(folder: Path, cache: Path) -> list[str]:
+    return [sys.executable, "-m", "myxtts", "pack", str(folder), "-o", str(cache), *CHARACTERS]
+
+
+def files_of(cache: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in cache.iterdir()}
+
+
+# ---- files that are no files ----------------------------------------------------------------------------------------
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def endless(path):
+    path.symlink_to("/dev/zero")
+
+
+def failing(path):
+    path.symlink_to("/proc/self/mem")  # reading it at 0 is a real EIO
+
+
+def folder(path):
+    path.mkdir()
+
+
+def loop(path):
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("make", [pipe, endless, failing, folder, loop])
+def test_a_row_whose_audio_is_no_file_is_listed_and_the_rest_is_packed(make, tmp_path, capsys):
+    corpus = write_corpus(tmp_path / "c", 6)
+    victim = corpus / "wavs" / "utt00003.wav"
+    victim.unlink()
+    make(victim)
+    done = subprocess.run([*pack_command(corpus, tmp_path / "x.cache"), "--json"], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
+    assert json.loads(done.stdout)["utterances"] == 5
+    (row,) = (tmp_path / "x.cache" / "rejected.jsonl").read_text().splitlines()
+    assert json.loads(row)["id"] == "utt00003"
+    done = subprocess.run([sys.executable, "-m", "myxtts", "check", str(corpus), "--json", "--list",
+                           str(tmp_path / "list.jsonl")], capture_output=True, timeout=60)  # fmt: skip
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr.decode()
+
+
+@pytest.mark.parametrize("make", [pipe, endless, folder])
+def test_metadata_that_is_no_file_is_a_clear_error(make, tmp_path):
+    corpus = write_corpus(tmp_path / "c", 2)
+    (corpus / "metadata.csv").unlink()
+    make(corpus / "metadata.csv")
+    done = subprocess.run(pack_command(corpus, tmp_path / "x.cache"), capture_output=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith("error: ")
+    assert not (tmp_path / "x.cache").exists()
+
+
+# ---- nothing to pack ------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_folder_no_metadata_and_no_audio(tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert main(["pack", str(tmp_path / "empty"), "-o", str(tmp_path / "x.cache")]) == 2
+    assert "expected one of these layouts" in capsys.readouterr().err
+    only_audio = tmp_path / "audio"
+    write_tone(only_audio / "wavs" / "a.wav", 1.0)
+    assert main(["pack", str(only_audio), "-o", str(tmp_path / "x.cache")]) == 2
+    assert "metadata.csv" in capsys.readouterr().err
+    only_text = write_corpus(tmp_path / "text", 3)
+    for wav in (only_text / "wavs").iterdir():
+        wav.unlink()
+    assert main(["pack", str(only_text), "-o", str(tmp_path / "x.cache"), *CHARACTERS]) == 2
+    assert "3 missing_audio" in capsys.readouterr().err
+    (only_text / "metadata.csv").write_bytes(b"")
+    assert main(["pack", str(only_text), "-o", str(tmp_path / "x.cache"), *CHARACTERS]) == 2
+    assert "error" in capsys.readouterr().err
+    assert not (tmp_path / "x.cache").exists()
+
+
+# ---- places that cannot be written ----------------------------------------------------------------------------------
+
+
+def test_a_read_only_place_is_a_clear_error(tmp_path, capsys):
+    corpus, place = write_corpus(tmp_path / "c", 3), tmp_path / "place"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs", place], check=True)
+    try:
+        assert main(["pack", str(corpus), "-o", str(place / "x.cache"), *CHARACTERS]) == 2
+        said = capsys.readouterr().err
+        assert "cannot write" in said
+        assert "-o" in said
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def test_a_write_that_fails_in_the_middle_leaves_the_old_cache(tmp_path):
+    """A limit on the length of files stands in for a disk that fails: the same errors come from the same calls."""
+    corpus, cache = write_corpus(tmp_path / "c", 40, (2.0, 3.0)), tmp_path / "x.cache"
+    small = write_corpus(tmp_path / "small", 3)
+    assert main(["pack", str(small), "-o", str(cache), *CHARACTERS]) == 0
+    before = files_of(cache)
+    done = subprocess.run(
+        [*pack_command(corpus, cache), "--rebuild"],
+        capture_output=True,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
+    )
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith("error: "), done.stderr.decode()
+    assert files_of(cache) == before
+    assert subprocess.run([*pack_command(corpus, cache), "--rebuild"], capture_output=True, timeout=60).returncode == 0
+    assert len(Cache(cache)) == 40
+
+
+# ---- signals --------------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_next_run_ends_the_same(tmp_path):
+    corpus = write_corpus(tmp_path / "c", 300, (1.0, 4.0))
+    whole, cache = tmp_path / "whole.cache", tmp_path / "x.cache"
+    pack(open_corpus(corpus), whole, SETTINGS)
+    process = subprocess.Popen(pack_command(corpus, cache), stderr=subprocess.PIPE)
+    journal = building_folder(cache) / "journal"
+    while process.poll() is None and not (journal.exists() and len(journal.read_bytes().splitlines()) >= 2):
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said.decode()
+    assert "run the same command again to go on" in said.decode()
+    assert "Traceback" not in said.decode()
+    assert not cache.exists()
+    assert subprocess.run(pack_command(corpus, cache), capture_output=True, timeout=60).returncode == 0
+    assert files_of(cache) == files_of(whole)
+
+
+def suicidal(paths, settings, with_mel):
+    """A worker that the kernel kills, as it does when memory runs out."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_is_a_clear_error_and_the_next_run_goes_on(tmp_path, monkeypatch):
+    corpus, cache = write_corpus(tmp_path / "c", 40), tmp_path / "x.cache"
+    with monkeypatch.context() as patched, ProcessPoolExecutor(2) as pool:
+        patched.setattr("myxtts.cache.pack.prepare_clips", suicidal)
+        with pytest.raises(CacheError, match="a packing worker died.*run the same command again"):
+            pack(open_corpus(corpus), cache, SETTINGS, executor=pool)
+    assert not cache.exists()
+    pack(open_corpus(corpus), cache, SETTINGS)
+    assert len(Cache(cache)) == 40
+
+
+# ---- caches that are not what they were -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["info", "verify", "doctor"])
+def test_a_truncated_cache_is_named_by_every_verb(verb, tmp_path, capsys):
+    corpus, cache = write_corpus(tmp_path / "c", 6), tmp_path / "x.cache"
+    assert main(["pack", str(corpus), "-o", str(cache), *CHARACTERS]) == 0
+    os.truncate(cache / "audio.npy", (cache / "audio.npy").stat().st_size - 700)
+    given = ["doctor", "--cache", str(cache), *CHARACTERS] if verb == "doctor" else [verb, str(cache)]
+    assert main(given) in (1, 2)
+    said = capsys.readouterr()
+    assert "audio.npy" in said.err + said.out
+    assert "Traceback" not in said.err
+
+
+def test_settings_that_do_not_fit_the_cache_name_the_command(tmp_path, capsys):
+    corpus, cache = write_corpus(tmp_path / "c", 6), tmp_path / "x.cache"
+    assert main(["pack", str(corpus), "-o", str(cache), *CHARACTERS]) == 0
+    assert main(["pack", str(corpus), "-o", str(cache), *CHARACTERS, "--set", "data.trim_silence=false"]) == 2
+    assert "myxtts pack --rebuild" in capsys.readouterr().err
