@@ -4,13 +4,15 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 DEMO := demo
 
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo test check format bench docs gpu-check lock clean
 
 help:
 	@echo "make demo    make a corpus, pack it, train a voice on it, let it speak (about 11 minutes after installation)"
 	@echo "make test    run the tests"
 	@echo "make check   lint, types, layers"
 	@echo "make bench   run the benchmarks on a quiet machine"
+	@echo "make docs    build the manual, English and Persian, to build/docs"
+	@echo "make gpu-check   check a GPU from driver to training (5 minutes); writes gpu-check.json for a bug report"
 	@echo "make setup   only install"
 
 setup: $(INSTALLED)
@@ -39,6 +41,7 @@ demo: $(INSTALLED)
 	@echo "All of it took $$(( $$(date +%s) - $$(cat $(DEMO).started) )) s. Made in $(DEMO)/:"
 	@echo "  corpus, voice.cache   synthetic speech, packed and verified"
 	@echo "  run                   the voice: checkpoints, log.jsonl, samples, tensorboard"
+	@echo "  run/report.html       where each millisecond went, for the browser"
 	@echo "  hello.wav             a sentence that it was not trained on"
 	@echo "  spectrogram.png       another one, spoken above real"
 	@echo "Next, with your own recordings: $(BIN)/myxtts train --train-data FOLDER --run runs/me"
@@ -61,6 +64,26 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/pack.py
 	$(BIN)/python benchmarks/feed.py
 	$(BIN)/python benchmarks/order_scale.py
+	$(BIN)/python benchmarks/monitor.py
+	$(BIN)/python benchmarks/check.py
+	$(BIN)/python benchmarks/bad_rows.py
+	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/tuner.py
+	$(BIN)/python benchmarks/gallery.py
+
+# The extra is installed here if the lock file does not hold it. The built pages need no network.
+docs: $(INSTALLED)
+	@$(BIN)/python -c 'import material, mkdocs_static_i18n' 2>/dev/null \
+		|| $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "The manual is built: open build/docs/index.html, or build/docs/fa/index.html for Persian"
+
+# The lock file has TensorFlow for CPUs. Where a driver is, the one with CUDA takes its place (about 3 GB).
+gpu-check: $(INSTALLED)
+	@if { test -e /dev/nvidiactl || command -v nvidia-smi > /dev/null; } && ! $(BIN)/python -c 'import pynvml' 2> /dev/null; then \
+		echo "installing TensorFlow with CUDA"; $(BIN)/pip uninstall --quiet --yes tensorflow-cpu; \
+		$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[gpu]'; fi
+	$(BIN)/myxtts gpu-check --demo $(DEMO)
 
 lock: $(INSTALLED)
 	$(BIN)/uv pip compile --quiet --python 3.11 --no-header --no-annotate \

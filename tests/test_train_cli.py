@@ -134,6 +134,7 @@ def test_train_packs_goes_on_and_is_one_json_object(corpus, tmp_path, ask, stand
     assert "going on from step 3" in said.err
     assert f"next: myxtts say 'Hello.' --model {tmp_path / 'run'}" in said.out
     assert len(steps_of(tmp_path / "run")) == 2 * 4
+    assert (tmp_path / "run" / "report.html").is_file()
 
 
 def test_reset_asks_and_moves_the_old_run_aside(corpus, tmp_path, ask, stand_in):

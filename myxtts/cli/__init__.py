@@ -7,6 +7,7 @@ There is one file per verb here; rooms are imported inside the verbs, so that `m
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import logging
 import os
@@ -16,7 +17,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from myxtts import __version__
-from myxtts.cli import bench, config, demo_corpus, doctor, evaluate, info, pack, say, train, verify
+from myxtts.cli import (
+    add,
+    bench,
+    check,
+    config,
+    demo_corpus,
+    doctor,
+    evaluate,
+    gpu_check,
+    info,
+    monitor,
+    pack,
+    profile,
+    report,
+    say,
+    train,
+    tune,
+    verify,
+)
 from myxtts.cli.shared import Parser, UsageError
 from myxtts.errors import MyXTTSError
 
@@ -24,6 +43,9 @@ from myxtts.errors import MyXTTSError
 def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in argv
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # file names need not be UTF-8: what is not is shown as an escape
+            stream.reconfigure(errors="backslashreplace")
     logging.basicConfig(format="%(levelname)s: %(message)s", stream=sys.stderr, level=logging.INFO)
     warnings.showwarning = _show_warning
     try:
@@ -58,6 +80,24 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="myxtts", allow_abbrev=False, description=__import__("myxtts").__doc__)
     parser.add_argument("--version", action="version", version=f"myxtts {__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
-    for verb in (demo_corpus, pack, verify, info, bench, train, say, evaluate, doctor, config):
+    for verb in (
+        demo_corpus,
+        check,
+        pack,
+        add,
+        verify,
+        info,
+        bench,
+        train,
+        say,
+        evaluate,
+        doctor,
+        tune,
+        monitor,
+        profile,
+        report,
+        gpu_check,
+        config,
+    ):
         verb.add(verbs)
     return parser

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from myxtts.cli.report import html_file
 from myxtts.cli.shared import (
     Result,
     UsageError,
@@ -28,8 +29,11 @@ def add(verbs: Any) -> None:
         "--loaders", metavar="A,B,C", help="some of limit, mapped, limit-audio, mapped-audio, native, npy, python"
     )
     parser.add_argument("--step-ms", metavar="A,B,C", default="5,10,20,50", help="step times to emulate")
+    parser.add_argument("--batches", metavar="N", type=positive,
+                        help="take N of each loader for its rate (default: as many as come in 2 s)")  # fmt: skip
     parser.add_argument("--cold", action="store_true", help="drop the files from memory before each loader")
     parser.add_argument("--plot", metavar="FILE.png", type=Path, help="draw utilisation over step time")
+    parser.add_argument("--html", metavar="FILE", type=html_file, help="write all of it as a page for the browser")
     add_config_flags(parser)
 
 
@@ -49,9 +53,14 @@ def run(arguments: argparse.Namespace) -> Result:
             bar.set_postfix_str(what)
             bar.update(0 if what == "controls" else 1)
 
-        result = bench(cache, config, loaders, _step_times(arguments.step_ms), arguments.cold, show)
+        result = bench(cache, config, loaders, _step_times(arguments.step_ms), arguments.cold, show,
+                       arguments.batches)  # fmt: skip
     if arguments.plot:
         plot(result, arguments.plot)
+    if arguments.html:
+        from myxtts.performance.report.bench import write_bench_report
+
+        write_bench_report(arguments.html, result, config)
     return 0, result, as_table(result)
 
 

@@ -5,10 +5,20 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, add_config_flags, add_verb, load_config, positive, progress_bar
+from myxtts.cli.report import html_file
+from myxtts.cli.shared import (
+    Result,
+    UsageError,
+    add_config_flags,
+    add_verb,
+    load_config_with_data,
+    positive,
+    progress_bar,
+)
 
 _STAGES = 5  # data, loader, device, loop, step; a cure may pack before
 
@@ -16,7 +26,7 @@ _STAGES = 5  # data, loader, device, loop, step; a cure may pack before
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "doctor", run, "say what limits a pipeline, the evidence, the cure and its predicted gain",
         "  myxtts doctor --cache voice.cache\n  myxtts doctor --config my.yaml --fix\n"
-        "  myxtts doctor --run runs/anna")  # fmt: skip
+        "  myxtts doctor --run runs/anna --html anna.html")  # fmt: skip
     parser.add_argument("--cache", metavar="DATA", type=Path, help="cache or corpus to examine")
     parser.add_argument("--run", metavar="RUN", type=Path, dest="run_dir", help="explain the past of a run")
     parser.add_argument("--batch-size", metavar="N", type=positive)
@@ -24,6 +34,7 @@ def add(verbs: Any) -> None:
                         help="emulate an accelerator of this step time (default 10 without a GPU)")  # fmt: skip
     parser.add_argument("--real-step", action="store_true", help="measure with the model's own step")
     parser.add_argument("--fix", action="store_true", help="write the best cure to a new config, measure again")
+    parser.add_argument("--html", metavar="FILE", type=html_file, help="write all of it as a page for the browser")
     parser.add_argument("--output", metavar="FILE", type=Path, help="where --fix writes (default: *.fixed.yaml)")
     add_config_flags(parser)
 
@@ -33,14 +44,21 @@ def run(arguments: argparse.Namespace) -> Result:
         from myxtts.performance.history import explain
 
         past = explain(arguments.run_dir)
+        if arguments.html:
+            from myxtts.performance.report.run import write_run_report
+
+            write_run_report(arguments.run_dir, arguments.html)
         return (0 if past.healthy else 1), past.to_dict(), str(past)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    config = _config(arguments)
+    config = load_config_with_data(arguments, "--run RUN, ")
     step_ms = _step_ms(arguments)
+    from myxtts.monitor import Monitor
     from myxtts.performance.doctor import examine, treat
+    from myxtts.performance.machine import MachineSampler
 
     output = _output(arguments) if arguments.fix else None
-    with progress_bar(_STAGES, "measuring", "stage") as bar:
+    watch = MachineSampler(Monitor(), 0.5)
+    with progress_bar(_STAGES, "measuring", "stage") as bar, watch if arguments.html else nullcontext():
 
         def show(what: str) -> None:
             bar.set_postfix_str(what)
@@ -51,22 +69,16 @@ def run(arguments: argparse.Namespace) -> Result:
         if output is not None and found.cures:
             bar.reset(_STAGES + 1)
             done = treat(config, found, output, step_ms, show)
+    if arguments.html:
+        from myxtts.performance.report.doctor import write_doctor_report
+
+        seen = watch.samples, watch.description
+        write_doctor_report(arguments.html, _device(step_ms), found, done, config, *seen)
     result = {"device": _device(step_ms), **found.to_dict(), "treatment": done.to_dict() if done else None}
     text = f"device: {_device(step_ms)}\n{found}"
     if output is not None and found.cures:
         text += f"\n\n{done}" if done else "\n\nno setting brings this cure: it is for you to do"
     return (0 if (done.after if done else found).healthy else 1), result, text
-
-
-def _config(arguments: argparse.Namespace) -> Any:
-    config = load_config(arguments)
-    if arguments.cache is not None:
-        config.data.dataset_path = str(arguments.cache)
-    if arguments.batch_size:
-        config.data.batch_size = arguments.batch_size
-    if config.data.dataset_path is None:
-        raise UsageError("no data is named: give --cache DATA, --run RUN, or a --config with data.dataset_path")
-    return config
 
 
 def _step_ms(arguments: argparse.Namespace) -> float | None:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, add_config_flags, add_verb, cache_of, load_config, positive
+from myxtts.cli.shared import (
+    Result,
+    UsageError,
+    add_config_flags,
+    add_corpus_flags,
+    add_verb,
+    cache_of,
+    load_config,
+    positive,
+)
+from myxtts.cli.tune import kept_settings, seconds_bar
+
+log = logging.getLogger(__name__)
 
 # Bundles of settings. `enhanced` is what the defaults are; `basic` leaves out whatever might be to blame for a problem.
 OPTIMIZATION_LEVELS: dict[str, dict[str, dict[str, Any]]] = {
@@ -59,9 +72,11 @@ def add(verbs: Any) -> None:
     parser.add_argument("--preprocessing-mode", choices=("precompute", "on_the_fly", "auto"))
     parser.add_argument("--optimization-level", choices=tuple(OPTIMIZATION_LEVELS), default="enhanced",
                         help="basic: float32, nothing staged ahead; experimental: also XLA")  # fmt: skip
-    parser.add_argument("--disable-tf-native-loading", action="store_true")
-    parser.add_argument("--disable-gpu-prefetch", action="store_true")
-    parser.add_argument("--disable-cpu-gpu-overlap", action="store_true")
+    parser.add_argument("--disable-tf-native-loading", action="store_true",
+                        help="per-file loaders decode in Python; training packs first, decodes nothing")  # fmt: skip
+    parser.add_argument("--disable-gpu-prefetch", action="store_true", help="copy a batch when its step begins")
+    parser.add_argument("--disable-cpu-gpu-overlap", action="store_true", help="make a batch when its step begins")
+    add_corpus_flags(parser)
     add_config_flags(parser)
 
 
@@ -77,23 +92,29 @@ def run(arguments: argparse.Namespace) -> Result:
     folder = arguments.run_dir or Path(config.training.run_dir or f"runs/{data.resolve().name.removesuffix('.cache')}")
     if arguments.reset:
         _confirm(folder, arguments.yes)
-    cache = cache_of(data, config)
-    validation = None if arguments.val_data is None else cache_of(arguments.val_data, config)
+    cache = cache_of(data, config, arguments)
+    validation = None if arguments.val_data is None else cache_of(arguments.val_data, config, arguments)
+    if not config.data.use_tf_native_loading:
+        log.warning("--disable-tf-native-loading is for loaders that open a file per utterance: %s is packed, and "
+                    "training decodes nothing; 'myxtts bench' compares such loaders", cache)  # fmt: skip
     if arguments.reset:  # not before: a typing error in the data would leave no run at its place
         from myxtts.training.reset import move_aside
 
         move_aside(folder)
+    if config.data.auto_tune_performance:
+        config = _tuned(config, cache, folder, arguments)
     from myxtts.performance.machine import MachineSampler
+    from myxtts.performance.report.kept import KeptReport
     from myxtts.training.start import start_training
 
     options = {"replan": arguments.replan, "resume_command": _same_command()}
-    with MachineSampler():
+    with MachineSampler(), KeptReport(folder):
         result = start_training(config, cache, validation, folder, **options)
     best = result["best"]
     text = (
         f"{folder}: step {result['step']} after {result['seconds'] / 60:.1f} min, {result['why']}"
         + (f"; best at step {best['step']}, mel_l1 {best['mel_l1']:.3f}" if best else "")
-        + f"; the device waited {result['stall']:.1%} of the time\n"
+        + f"; the device waited {result['stall']:.1%} of the time: {folder}/report.html\n"
         f"next: myxtts say 'Hello.' --model {folder} -o hello.wav"
     )
     return (130 if result["interrupted"] else 0), result, text
@@ -114,6 +135,22 @@ def settings_of(arguments: argparse.Namespace) -> Any:
     if arguments.model_size:
         config.model.size = arguments.model_size
     return config
+
+
+def _tuned(config: Any, cache: Path, folder: Path, arguments: argparse.Namespace) -> Any:
+    from myxtts.performance.remembered import tune_for_training
+    from myxtts.performance.tune import SECONDS
+
+    with seconds_bar(SECONDS) as show:
+        return tune_for_training(config, cache, folder, given_by_hand(arguments), SECONDS, show)
+
+
+def given_by_hand(arguments: argparse.Namespace) -> set[str]:
+    """The settings of the data section that flags, --set or a level name: tuning leaves them alone."""
+    flags = {name for name, section in _SETTINGS.items() if section == "data" and getattr(arguments, name) is not None}
+    disabled = {key for flag, keys in _DISABLES.items() if getattr(arguments, flag) for key in keys}
+    level = set(OPTIMIZATION_LEVELS[arguments.optimization_level].get("data", {}))
+    return flags | disabled | level | kept_settings(arguments.overrides)
 
 
 def _confirm(folder: Path, yes: bool) -> None:

@@ -45,8 +45,12 @@ def bench(
     step_ms: Sequence[float] = (5.0, 10.0, 20.0, 50.0),
     cold: bool = False,
     progress: Progress = lambda what: None,
+    drained_batches: int | None = None,
 ) -> dict[str, Any]:
-    """One row of numbers per loader, and the emulator's two controls per step time, measured in the same run."""
+    """One row of numbers per loader, and the emulator's two controls per step time, measured in the same run.
+
+    Rates are those of as many batches as come in two seconds, or of `drained_batches`.
+    """
     cache = Cache(cache_folder)
     config = XTTSConfig(packed_as(config.data, cache.body["settings"]), config.model, config.training)
     loaders = usable_loaders(cache) if loaders is None else loaders
@@ -69,7 +73,9 @@ def bench(
     with tempfile.TemporaryDirectory(prefix="myxtts-bench-") as folder:
         for name in loaders:
             progress(name)
-            result["loaders"][name] = _measure(name, cache_folder, config, step_ms, cold, Path(folder), controls)
+            result["loaders"][name] = _measure(
+                name, cache_folder, config, step_ms, cold, Path(folder), controls, drained_batches
+            )
     return result
 
 
@@ -79,7 +85,14 @@ def usable_loaders(cache: Cache) -> list[str]:
 
 
 def _measure(
-    name: str, cache_folder: Path, config: XTTSConfig, step_ms: Sequence[float], cold: bool, folder: Path, controls: Any
+    name: str,
+    cache_folder: Path,
+    config: XTTSConfig,
+    step_ms: Sequence[float],
+    cold: bool,
+    folder: Path,
+    controls: Any,
+    drained_batches: int | None,
 ) -> dict[str, Any]:
     with ExitStack() as stack:
         source = _prepare(name, Cache(cache_folder), config, folder, stack)
@@ -90,7 +103,7 @@ def _measure(
         batches = source()
         first = next(batches)
         row["first_batch_s"] = time.perf_counter() - started
-        row |= _drain(batches, first)
+        row |= _drain(batches, first, drained_batches)
         row["anonymous_mb"] = (anonymous_bytes() - before) / 1e6
         row["au"] = {c: emulate(batches, c, _steps(max(c, row["batch_ms"]))) for c in step_ms}
         middle = row["au"][min(step_ms, key=lambda c: abs(c - 10.0))]
@@ -102,11 +115,11 @@ def _measure(
         return row
 
 
-def _drain(batches: Iterator[Any], batch: Any) -> dict[str, float]:
+def _drain(batches: Iterator[Any], batch: Any, wanted: int | None) -> dict[str, float]:
     """Take batches as fast as they come: rate, CPU and padding."""
     taken = utterances = frames = padded = 0
     wall, cpu = time.perf_counter(), time.process_time()
-    while time.perf_counter() - wall < DRAIN_SECONDS:
+    while time.perf_counter() - wall < DRAIN_SECONDS if wanted is None else taken < wanted:
         rows, real, shape = _size(batch)
         taken, utterances, frames, padded = taken + 1, utterances + rows, frames + real, padded + shape
         batch = next(batches)
@@ -115,6 +128,7 @@ def _drain(batches: Iterator[Any], batch: Any) -> dict[str, float]:
         "utterances_per_s": utterances / seconds,
         "x_real_time": frames * HOP_SAMPLES / SAMPLE_RATE / seconds,
         "cpu_us_per_utterance": cpu_seconds / utterances * 1e6,
+        "batches": taken,
         "batch_ms": seconds / taken * 1e3,
         "useful_frame_share": frames / padded,
     }

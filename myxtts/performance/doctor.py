@@ -91,10 +91,10 @@ class _FeedBatches:
     """A feed as the trainer reads it: taken out ahead (see data/ahead.py)."""
 
     def __init__(self, feed: Any):
-        self._feed = feed
+        self.feed = feed
 
     def __iter__(self) -> Iterator[Any]:
-        return self._feed.batches()
+        return self.feed.batches()
 
 
 def pipeline_of(config: XTTSConfig) -> tuple[Any, Structure]:
@@ -183,7 +183,8 @@ def _packed(config: XTTSConfig) -> dict[str, Any]:
     """Pack the corpus and say so in the settings."""
     path = _data_path(config)
     precompute = dataclasses.replace(config.data, preprocessing_mode="precompute")
-    corpus = open_corpus(path, config.data.layout, config.data.speaker, config.data.language)
+    data = config.data
+    corpus = open_corpus(path, data.layout, data.speaker, data.language, data.speaker_pattern)
     cache = default_cache(path)
     pack(corpus, cache, PackSettings.from_config(precompute), table=load_table(config.data.token_table))
     return {"dataset_path": str(cache), "preprocessing_mode": "precompute", "prefetch_buffer_size": _PREFETCH}

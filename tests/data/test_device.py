@@ -24,13 +24,23 @@ from myxtts.data.pipeline import Feed
 write_index_only(Path(sys.argv[2]), 16_000)
 cache = Cache(sys.argv[2])
 
+def feed_of(**data):
+    return Feed(cache, XTTSConfig(data=DataConfig(batch_size=8, prefetch_buffer_size=2, **data)))
+
 def first(**data):
-    feed = Feed(cache, XTTSConfig(data=DataConfig(batch_size=8, prefetch_buffer_size=2, **data)))
-    return next(iter(feed.dataset(device="/CPU:1")))
+    return next(iter(feed_of(**data).dataset(device="/CPU:1")))
 
 staged, plain = first(), first(prefetch_to_gpu=False)
 assert staged["mel"].device.endswith("CPU:1") and plain["mel"].device.endswith("CPU:0")
 assert first(enhanced_gpu_prefetch=False)["tokens"].device.endswith("CPU:1")
+# The way that a trainer takes: several batches in their order, each on its device.
+for data, device in (({}, "CPU:1"), ({"prefetch_to_gpu": False}, "CPU:0")):
+    batches = feed_of(**data).batches(device="/CPU:1")
+    for step in range(5):
+        batch = next(batches)
+        assert int(batch["step"]) == step
+        assert all(batch[name].device.endswith(device) for name in ("mel", "tokens", "reference", "weight"))
+    batches.close()
 for name in plain:
     np.testing.assert_array_equal(staged[name], plain[name])
 assert anonymous_bytes() < 1.0e9, anonymous_bytes()  # the mel alone has 1.4 GB

@@ -1,0 +1,49 @@
+"""`myxtts gpu-check` is what a first user with a GPU runs: one JSON says what works and what does not."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from myxtts.cli.monitor import seconds
+from myxtts.cli.shared import Result, add_config_flags, add_verb, load_config, progress_bar
+
+_CHECKS = 8
+
+
+def add(verbs: Any) -> None:
+    parser = add_verb(verbs, "gpu-check", run, "check a GPU from driver to training; writes one JSON for a bug report",
+        "  myxtts gpu-check\n  myxtts gpu-check --preset gpu_24gb --output my-card.json")  # fmt: skip
+    parser.add_argument("--output", metavar="FILE", type=Path, default=Path("gpu-check.json"),
+                        help="default: gpu-check.json")  # fmt: skip
+    parser.add_argument("--demo", metavar="DIR", type=Path, default=Path("demo"),
+                        help="where the demo corpus is, or is made (default: demo)")  # fmt: skip
+    parser.add_argument("--minutes", metavar="M", type=seconds, default=2.0, help="of training (default 2)")
+    add_config_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    config = load_config(arguments)
+    from myxtts.cli.example_data import demo_cache
+    from myxtts.performance.gpu_check import GpuCheck
+
+    with tempfile.TemporaryDirectory(prefix="myxtts-gpu-check-") as folder:
+        found = GpuCheck(
+            config,
+            arguments.output,
+            lambda: demo_cache(arguments.demo, config),
+            Path(folder) / "run",
+            arguments.minutes,
+        )
+        with progress_bar(_CHECKS, "checking", "check") as bar:
+
+            def show(what: str) -> None:
+                bar.set_postfix_str(what)
+                bar.update()
+
+            found.run(show)
+    return found.exit_code, found.to_dict(), str(found)

@@ -1,0 +1,142 @@
+"""The search by itself: rates come from a formula and time from a counter, so that every outcome is certain."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from myxtts.performance.search import search
+from myxtts.performance.trials import TooLarge, Trial
+
+SPACE = {"workers": [1, 2, 4, 8], "prefetch": [0, 2, 8]}
+GIVEN = {"workers": 1, "prefetch": 0}
+
+
+class MockMachine:
+    """A loop whose rate is `rate(settings)`; measuring takes a second, and two more to compile what no feed changes."""
+
+    def __init__(self, rate, wait_share=0.5, compile_seconds=2.0):
+        self.rate, self.wait_share, self.compile_seconds = rate, wait_share, compile_seconds
+        self.now, self.measured, self.compiled, self.feed_knobs = 0.0, [], [], ()
+
+    def __call__(self, settings):
+        shape = {name: value for name, value in settings.items() if name not in self.feed_knobs}
+        self.now += 1.0 + (0.0 if shape in self.compiled else self.compile_seconds)
+        self.compiled.append(shape)
+        self.measured.append(dict(settings))
+        return Trial(self.rate(settings), self.wait_share, 5_000_000)
+
+    def search(self, space=SPACE, given=GIVEN, seconds=1000.0, feed_knobs=("workers", "prefetch"), **options):
+        self.feed_knobs = feed_knobs
+        return search(space, given, self, seconds, feed_knobs=feed_knobs, clock=lambda: self.now, **options)
+
+
+def by_both(settings):
+    return min(settings["workers"] * 100, 300) * (1.0 if settings["prefetch"] else 0.5)
+
+
+def test_it_finds_the_best_of_all_combinations_and_tells_how():
+    machine = MockMachine(by_both)
+    found = machine.search()
+    best = max(by_both(dict(zip(SPACE, values, strict=True))) for values in itertools.product(*SPACE.values()))
+    assert by_both(found.settings) == best
+    assert found.settings == {"workers": 4, "prefetch": 2}  # of equals the cheapest
+    assert found.gain == pytest.approx(6.0)
+    assert found.changed == {"workers": (1, 4), "prefetch": (0, 2)}
+    table = found.to_dict()["table"]
+    assert all(set(row) == {"settings", "utterances_per_second", "measurements", "wait_share", "memory_bytes", "why",
+                            "best"} and row["why"] for row in table)  # fmt: skip
+    assert [row["settings"] for row in table if row["best"]] == [found.settings]
+    assert sum(row["measurements"] for row in table) == len(machine.measured)
+    assert len(machine.measured) < 12 * 3  # and not by measuring every combination in turns
+
+
+@given(
+    seconds=st.floats(3, 60),
+    compile_seconds=st.floats(0, 9),
+    rates=st.lists(st.floats(1, 100), min_size=12, max_size=12),
+    noise=st.lists(st.floats(0.8, 1.25), min_size=40, max_size=40),
+)
+def test_time_is_kept_and_nothing_slower_is_returned(seconds, compile_seconds, rates, noise):
+    true = dict(zip(itertools.product(*SPACE.values()), rates, strict=True))
+    ups = itertools.cycle(noise)
+    machine = MockMachine(lambda settings: true[settings["workers"], settings["prefetch"]] * next(ups),
+                          compile_seconds=compile_seconds)  # fmt: skip
+    found = machine.search(seconds=seconds, feed_knobs=("prefetch",))
+    assert machine.now <= max(seconds, 1 + compile_seconds)  # the given settings are measured in any case
+    assert found.gain >= 1.0
+    if found.best is not found.given:
+        assert len(found.given.rates) >= 3  # measured again, in turns, before it was given up
+        assert machine.measured[-4:] == [GIVEN, found.settings] * 2
+
+
+def test_one_lucky_measurement_is_not_believed():
+    lucky = iter([50.0, 50.0, 200.0])  # the given settings twice, then the first other one
+    found = MockMachine(lambda settings: next(lucky, 50.0)).search()
+    assert found.settings == GIVEN
+    assert any("not better in turns" in row.why for row in found.rows)
+
+
+def test_what_is_found_early_and_slower_in_the_end_is_given_up():
+    """Somebody else's load may make any comparison but the last one say anything."""
+    machine = MockMachine(lambda settings: 100.0 if settings == GIVEN or machine.now > 40 else 150.0)
+    found = machine.search({"workers": [1, 2]}, GIVEN, seconds=60.0)
+    assert found.settings == {"workers": 2, "prefetch": 0}
+    machine = MockMachine(lambda settings: 100.0 if settings == GIVEN or len(machine.measured) > 7 else 150.0)
+    found = machine.search({"workers": [1, 2]}, GIVEN)
+    assert found.settings == GIVEN
+    assert "in the end not faster" in found.rows[1].why
+
+
+def test_no_feed_is_tried_where_nothing_is_waited_for():
+    machine = MockMachine(lambda settings: 100.0, wait_share=0.004)
+    found = machine.search()
+    assert machine.measured == [GIVEN] * 2
+    assert "workers: nothing to win, the loop waits 0.4% of its time for data" in str(found)
+
+
+@pytest.mark.parametrize(("given_size", "fits"), [(8, 40), (8, 8), (64, 20), (64, 4), (8, 1000)])
+def test_batches_grow_as_long_as_that_helps_and_they_fit(given_size, fits):
+    def rate(settings):
+        if settings["batch_size"] > fits:
+            raise TooLarge("mock: out of memory")
+        return settings["batch_size"] / (10 + settings["batch_size"])
+
+    sizes = [4, 8, 16, 32, 64, 128, 256]
+    machine = MockMachine(rate)
+    found = machine.search({"batch_size": sizes}, {"batch_size": given_size}, margins={"batch_size": 0.1})
+    chosen = found.settings["batch_size"]
+    helps = [size for size in sizes if size <= 64]  # 64 brings 14 % over 32, 128 only 7 % over 64
+    assert chosen == max(size for size in helps if size <= fits)
+    too_large = [row.settings["batch_size"] for row in found.rows if "does not fit: mock" in row.why]
+    assert all(size > fits for size in too_large)
+    assert len([size for size in too_large if size > given_size]) <= 1  # nothing beyond the first that failed
+
+
+def test_where_nothing_fits_the_given_settings_come_back():
+    def rate(settings):
+        raise TooLarge("mock: out of memory")
+
+    found = MockMachine(rate).search({"batch_size": [4, 8]}, {"batch_size": 8})
+    assert (found.settings, found.gain) == ({"batch_size": 8}, 1.0)
+
+
+def test_a_reason_against_saves_the_trial_and_is_told():
+    machine = MockMachine(by_both)
+    found = machine.search(admit=lambda settings, best: "too much" if settings["workers"] > 2 else None)
+    assert found.settings["workers"] == 2
+    assert max(settings["workers"] for settings in machine.measured) == 2
+    assert {row.why for row in found.rows if row.settings["workers"] > 2} == {"not tried: too much"}
+
+
+def test_a_starting_point_is_tried_first():
+    machine = MockMachine(by_both)
+    found = machine.search(starts=[{"workers": 8, "prefetch": 2}])
+    assert machine.measured[2] == {"workers": 8, "prefetch": 2}
+    assert by_both(found.settings) == 300
+
+
+def test_words_are_knobs_too():
+    machine = MockMachine(lambda settings: {"slow": 1.0, "fast": 3.0}[settings["mode"]])
+    assert machine.search({"mode": ["slow", "fast"]}, {"mode": "slow"}).settings == {"mode": "fast"}
