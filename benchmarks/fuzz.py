@@ -287,14 +287,18 @@ class Parent:
         code = process.wait()
         reader.join(5)
         if at is not None:
-            self.findings.append({"input": at, "found": f"hung or died (exit {code}): {''.join(errors)[-500:]}"})
+            self._find(at, f"hung or died (exit {code}): {''.join(errors)[-500:]}")
             self.left = range(at + 1, self.left.stop)
         elif code not in (0, -9):
             raise SystemExit(f"the child could not run: {''.join(errors)[-2000:]}")
 
+    def _find(self, number: int, what: str) -> None:
+        print(f"\ninput {number}: {what}", file=sys.stderr)
+        self.findings.append({"input": number, "found": what})
+
     def _note(self, said: dict[str, Any]) -> None:
         if "found" in said:
-            self.findings.append({"input": said["ends"], "found": said["found"]})
+            self._find(said["ends"], said["found"])
         else:
             self.kinds[said["is"]] += 1
 
@@ -336,11 +340,15 @@ def fuzz(arguments: argparse.Namespace, folder: Path) -> int:
     threads = [threading.Thread(target=parent.run) for parent in parents]
     for thread in threads:
         thread.start()
+    every = 1 if sys.stderr.isatty() else 30
     while any(thread.is_alive() for thread in threads):
         time.sleep(1)
+        if (time.monotonic() - started) % every > 1:
+            continue
         done = sum(sum(parent.kinds.values()) + len(parent.findings) for parent in parents)
-        print(f"\r{done} inputs, {sum(len(parent.findings) for parent in parents)} findings, "
-              f"{done / (time.monotonic() - started):.1f}/s", end="", file=sys.stderr)  # fmt: skip
+        rate = done / (time.monotonic() - started)
+        found = sum(len(parent.findings) for parent in parents)
+        print(f"\r{done} inputs, {found} findings, {rate:.1f}/s", end="\n" if every > 1 else "", file=sys.stderr)
     kinds = sum((parent.kinds for parent in parents), Counter[str]())
     findings = [finding for parent in parents for finding in parent.findings]
     print(file=sys.stderr)

@@ -114,9 +114,10 @@ def load_manifest(folder: Path) -> dict[str, Any]:
         body = json.loads(raw)
         version = body["format"]
         seal = body.pop("xxh3_cache_json", None)
+        whole = fingerprint(body)  # half a surrogate is JSON, but no text
     except (ValueError, KeyError, TypeError, AttributeError):
         raise CacheDamaged(_damaged(path)) from None
-    if version != FORMAT and seal == fingerprint(body):
+    if version != FORMAT and seal == whole:
         raise CacheError(f"{folder} is cache format {version}, this code reads {FORMAT}: run "
                          f"'myxtts pack --rebuild CORPUS -o {folder}'")  # fmt: skip
     if dump_manifest(body) != raw:

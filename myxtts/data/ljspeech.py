@@ -58,7 +58,8 @@ class LJSpeechDataset:
     def __init__(self, data_path: str | os.PathLike[str], config: XTTSConfig | DataConfig | None = None):
         self.config = whole_config(config)
         data = self.config.data
-        self.corpus = open_corpus(Path(data_path).expanduser(), data.layout, data.speaker, data.language)
+        folder = Path(data_path).expanduser()
+        self.corpus = open_corpus(folder, data.layout, data.speaker, data.language, data.speaker_pattern)
         self.cache_path = default_cache(Path(data_path).expanduser())
         self.audio_processor = AudioProcessor(PackSettings.from_config(data).audio)
         self._served: dict[str, Any] = {}

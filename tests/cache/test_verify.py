@@ -112,6 +112,13 @@ def test_readers_of_a_damaged_cache_are_told(cache):
     Cache(cache, verify=False)
 
 
+def test_half_a_surrogate_in_the_manifest_is_damage(cache):
+    manifest = cache / MANIFEST
+    manifest.write_bytes(manifest.read_bytes().replace(b'"speaker0', b'"\\ud800', 1))
+    with pytest.raises(CacheDamaged, match="checksum"):
+        Cache(cache)
+
+
 def test_other_formats_are_refused_with_the_command(cache):
     from myxtts.cache.format import dump_manifest, load_manifest
 
