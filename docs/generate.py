@@ -125,31 +125,8 @@ def _value(action: argparse.Action) -> str:
 
 
 def _help(action: argparse.Action, parser: argparse.ArgumentParser) -> str:
-    name = action.option_strings[-1] if action.option_strings else action.dest
-    text = action.help % {**vars(action), "prog": parser.prog} if action.help else _WITHOUT_HELP.get(name, "")
+    text = action.help % {**vars(action), "prog": parser.prog} if action.help else ""
     return f"{text} ({' | '.join(map(str, action.choices))})" if action.choices else text
-
-
-# Flags that carry the name of their setting have no help of their own in the parser.
-_WITHOUT_HELP = {
-    "--epochs": "stop after this many epochs",
-    "--steps": "stop after this many steps",
-    "--minutes": "stop after this many minutes",
-    "--batch-size": "utterances per step: data.batch_size",
-    "--num-workers": "data.num_workers",
-    "--prefetch-buffer-size": "batches made ahead: data.prefetch_buffer_size",
-    "--preprocessing-mode": "data.preprocessing_mode",
-    "--model-size": "model.size",
-    "--disable-tf-native-loading": "data.use_tf_native_loading=false",
-    "--disable-gpu-prefetch": "data.prefetch_to_gpu=false and data.enhanced_gpu_prefetch=false",
-    "--disable-cpu-gpu-overlap": "data.optimize_cpu_gpu_overlap=false",
-    "--vocoder": "what turns frames into sound: griffin-lim",
-    "--seed": "another number makes another corpus",
-    "--output": "the cache",
-    "cache": "a cache, or the corpus whose default cache is meant",
-    "folder": "the folder to make",
-    "data": "a cache, or a corpus",
-}
 
 
 # ---- the corpus -----------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def add(verbs: Any) -> None:
     parser = add_verb(verbs, "add", run, "add a corpus, or what is new in one, to a cache; readers are not disturbed",
         "  myxtts add ~/second-session -o voice.cache\n  myxtts add ~/bob -o voices.cache --speaker bob")  # fmt: skip
     parser.add_argument("corpus", metavar="CORPUS", type=Path, help="folder in a known layout, or a manifest file")
-    parser.add_argument("-o", "--output", metavar="CACHE", type=Path, dest="cache", required=True)
+    parser.add_argument("-o", "--output", metavar="CACHE", type=Path, dest="cache", required=True, help="the cache")
     parser.add_argument("--workers", metavar="N", type=positive, help="threads (default: one per core)")
     add_corpus_flags(parser)
     add_config_flags(parser)

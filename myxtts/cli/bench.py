@@ -23,7 +23,7 @@ from myxtts.cli.shared import (
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "bench", run, "measure loaders side by side, with an emulated accelerator",
         "  myxtts bench voice.cache\n  myxtts bench ~/corpus --loaders mapped,python --plot au.png")  # fmt: skip
-    parser.add_argument("data", metavar="CACHE_OR_CORPUS", type=Path)
+    parser.add_argument("data", metavar="CACHE_OR_CORPUS", type=Path, help="a cache, or a corpus")
     parser.add_argument("--batch-size", metavar="N", type=positive, help="default: data.batch_size")
     parser.add_argument(
         "--loaders", metavar="A,B,C", help="some of limit, mapped, limit-audio, mapped-audio, native, npy, python"

@@ -12,11 +12,11 @@ from myxtts.cli.shared import Result, add_verb, positive, progress_bar
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "demo-corpus", run, "make a small synthetic corpus to try things on",
         "  myxtts demo-corpus demo/corpus\n  myxtts demo-corpus voices --engine espeak --utterances 200")  # fmt: skip
-    parser.add_argument("folder", metavar="DIR", type=Path)
+    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder to make")
     parser.add_argument("--utterances", metavar="N", type=positive, default=1000, help="how many (default 1000)")
     parser.add_argument("--engine", choices=("hibari", "espeak"), default="hibari",
                         help="hibari: a natural English voice; espeak: several in en, fa, es, fr, de")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="another number makes another corpus")
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -29,7 +29,7 @@ def add(verbs: Any) -> None:
         "  myxtts doctor --run runs/anna --html anna.html")  # fmt: skip
     parser.add_argument("--cache", metavar="DATA", type=Path, help="cache or corpus to examine")
     parser.add_argument("--run", metavar="RUN", type=Path, dest="run_dir", help="explain the past of a run")
-    parser.add_argument("--batch-size", metavar="N", type=positive)
+    parser.add_argument("--batch-size", metavar="N", type=positive, help="default: data.batch_size")
     parser.add_argument("--step-ms", metavar="MS", type=float,
                         help="emulate an accelerator of this step time (default 10 without a GPU)")  # fmt: skip
     parser.add_argument("--real-step", action="store_true", help="measure with the model's own step")

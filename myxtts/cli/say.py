@@ -27,7 +27,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--steps", metavar="N", type=int, help="steps of the flow head, where the model has one")
     parser.add_argument("--temperature", metavar="T", type=float, default=0.667, help="noise of the flow head")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another one speaks differently (flow head)")
-    parser.add_argument("--vocoder", metavar="NAME", default="griffin-lim")
+    parser.add_argument("--vocoder", metavar="NAME", default="griffin-lim", help="what turns frames into sound")
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -62,14 +62,15 @@ def add(verbs: Any) -> None:
     parser.add_argument("--reset", action="store_true", help="start over; the old run is moved aside")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--replan", action="store_true", help="go on although the data or batch size has changed")
-    parser.add_argument("--model-size", choices=("tiny", "small", "normal"))
-    parser.add_argument("--epochs", metavar="N", type=positive)
-    parser.add_argument("--steps", metavar="N", type=positive)
-    parser.add_argument("--minutes", metavar="M", type=float)
-    parser.add_argument("--batch-size", metavar="N", type=positive)
-    parser.add_argument("--num-workers", metavar="N", type=positive)
-    parser.add_argument("--prefetch-buffer-size", metavar="N", type=int)
-    parser.add_argument("--preprocessing-mode", choices=("precompute", "on_the_fly", "auto"))
+    parser.add_argument("--model-size", choices=("tiny", "small", "normal"), help="model.size")
+    parser.add_argument("--epochs", metavar="N", type=positive, help="stop after this many epochs")
+    parser.add_argument("--steps", metavar="N", type=positive, help="stop after this many steps")
+    parser.add_argument("--minutes", metavar="M", type=float, help="stop after this many minutes")
+    parser.add_argument("--batch-size", metavar="N", type=positive, help="utterances per step: data.batch_size")
+    parser.add_argument("--num-workers", metavar="N", type=positive, help="data.num_workers")
+    parser.add_argument("--prefetch-buffer-size", metavar="N", type=int, help="batches made ahead of the step")
+    parser.add_argument("--preprocessing-mode", choices=("precompute", "on_the_fly", "auto"),
+                        help="where the mel is made: data.preprocessing_mode")  # fmt: skip
     parser.add_argument("--optimization-level", choices=tuple(OPTIMIZATION_LEVELS), default="enhanced",
                         help="basic: float32, nothing staged ahead; experimental: also XLA")  # fmt: skip
     parser.add_argument("--disable-tf-native-loading", action="store_true",
