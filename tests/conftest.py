@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,25 @@ from corpora import write_corpus
 def corpus_folder(tmp_path_factory) -> Path:
     """40 utterances; read it, copy it, never change it."""
     return write_corpus(tmp_path_factory.mktemp("corpus") / "voice", 40)
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """mounted(options): a tmpfs of its own. Skips where the kernel does not let us mount, as in many containers."""
+    places = []
+
+    def mount(options: str) -> Path:
+        place = tmp_path / f"mounted{len(places)}"
+        place.mkdir()
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], capture_output=True, text=True)
+        if done.returncode:
+            pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+        places.append(place)
+        return place
+
+    yield mount
+    for place in places:
+        subprocess.run(["umount", place], check=True)
 
 
 @pytest.fixture(scope="session")

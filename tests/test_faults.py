@@ -110,17 +110,12 @@ def test_an_empty_folder_no_metadata_and_no_audio(tmp_path, capsys):
 # ---- places that cannot be written ----------------------------------------------------------------------------------
 
 
-def test_a_read_only_place_is_a_clear_error(tmp_path, capsys):
-    corpus, place = write_corpus(tmp_path / "c", 3), tmp_path / "place"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs", place], check=True)
-    try:
-        assert main(["pack", str(corpus), "-o", str(place / "x.cache"), *CHARACTERS]) == 2
-        said = capsys.readouterr().err
-        assert "cannot write" in said
-        assert "-o" in said
-    finally:
-        subprocess.run(["umount", place], check=True)
+def test_a_read_only_place_is_a_clear_error(tmp_path, mounted, capsys):
+    corpus, place = write_corpus(tmp_path / "c", 3), mounted("ro,size=1m")
+    assert main(["pack", str(corpus), "-o", str(place / "x.cache"), *CHARACTERS]) == 2
+    said = capsys.readouterr().err
+    assert "cannot write" in said
+    assert "-o" in said
 
 
 def test_a_write_that_fails_in_the_middle_leaves_the_old_cache(tmp_path):

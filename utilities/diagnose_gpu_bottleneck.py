@@ -15,10 +15,10 @@ ROOT = Path(__file__).resolve().parents[1]
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batch-size", default="16")
-    parser.add_argument("--num-batches", type=int, default=50, help="accepted; the doctor measures by time")
+    parser.add_argument("--num-batches", default="50", help="measure at most this many, each time")
     parser.add_argument("--config", default=str(ROOT / "configs" / "config.yaml"))
     own, rest = parser.parse_known_args(argv)
-    words = ["doctor", "--config", own.config, "--batch-size", own.batch_size, *rest]
+    words = ["doctor", "--config", own.config, "--batch-size", own.batch_size, "--num-batches", own.num_batches, *rest]
     return run_on_data(words, own.config, ROOT / "demo")
 
 

@@ -22,7 +22,8 @@ from myxtts.cache.reader import Cache
 from myxtts.cache.writer import CacheWriter, CorpusDigest
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.several import named_after
-from myxtts.corpus.utterance import Row, Utterance
+from myxtts.corpus.utterance import Rejected, Row, Utterance
+from myxtts.errors import CacheLocked
 from myxtts.features.token_table import TokenTable
 from myxtts.monitor import current_monitor
 
@@ -59,7 +60,10 @@ def _start(
 ) -> tuple[CacheWriter, Iterator[Row]]:
     """A writer in a copy of the cache, at its end; or where a run that was killed stopped."""
     table = TokenTable(body["token_table"])
-    plan = {**settings.to_dict(), "corpus": corpus.defaults, "corpora": body["corpora"], "added_to": body["id"]}
+    if load_manifest(cache)["id"] != body["id"]:  # between our reading it and our taking the lock
+        raise CacheLocked(f"another process has just changed {cache}: run the same command again")
+    source = {"corpus": corpus.defaults, "corpus_name": corpus.folder.name}
+    plan = {**settings.to_dict(), **source, "corpora": body["corpora"], "added_to": body["id"]}
     going_on = go_on(corpus, building, plan, table)
     if going_on is not None:
         return going_on
@@ -89,15 +93,23 @@ class _Known:
     def __init__(self, cache: Cache, corpus: Corpus):
         self._cache, self._corpus = cache, corpus
         self._utterances = {_key(cache.utterance_id(n)): n for n in range(len(cache))}
+        self._given: set[int] = set()  # ids of this run
 
-    def place(self, utterance: Utterance, clip: Clip, text: str) -> Utterance | None:
+    def place(self, utterance: Utterance, clip: Clip, text: str) -> Row | None:
         """The utterance as it will be added; None if it is there."""
         name = utterance.id
-        while (there := self._utterances.get(_key(name))) is not None:
-            if int(self._cache.columns["xxh3_audio"][there]) == clip.xxh3_audio and self._cache.text(there) == text:
-                return None
+        while (key := _key(name)) in self._utterances or key in self._given:
+            there = self._utterances.get(key)
+            if there is not None and int(self._cache.columns["xxh3_audio"][there]) == clip.xxh3_audio:
+                return None if self._cache.text(there) == text else _other_text(utterance, name)
             name = named_after(self._corpus, name)
+        self._given.add(key)
         return utterance if name == utterance.id else dataclasses.replace(utterance, id=name)
+
+
+def _other_text(utterance: Utterance, name: str) -> Rejected:
+    message = f"the cache holds this sound as {name!r} with another text: to take the new one, pack with --rebuild"
+    return Rejected(utterance.row, utterance.id, "duplicate_id", message)
 
 
 def _key(id: str) -> int:

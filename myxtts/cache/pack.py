@@ -48,7 +48,7 @@ Prepared = tuple[Clip | RowError, Stamp]
 Outcome = tuple[Row, Prepared | None, Symbols]
 
 ProgressCallback = Callable[["PackState"], None]
-Place = Callable[[Utterance, Clip, str], Utterance | None]
+Place = Callable[[Utterance, Clip, str], Row | None]
 
 
 @dataclass(frozen=True)
@@ -156,6 +156,7 @@ def pack(
         current_monitor().count("cache.hits", body["utterances"])
         return body
     check_place(cache)
+    _refuse_to_lose(corpus, cache)
     start = functools.partial(_start, corpus, settings, table)
     body = build_and_publish(cache, start, settings, executor, workers, progress)
     current_monitor().count("cache.misses", body["utterances"])
@@ -173,7 +174,7 @@ def build_and_publish(
 ) -> dict[str, Any]:
     """Write the rows that `start` finds with the writer that it opens in the building folder, and publish that.
 
-    `place` may give an utterance another id, or None: it is there already.
+    `place` may give an utterance another id, reject it, or give None: it is there already.
     """
     workers = workers or default_workers()
     with building_lock(cache) as building:
@@ -217,6 +218,25 @@ def check_place(cache: Path) -> None:
             )
 
 
+def _refuse_to_lose(corpus: Corpus, cache: Path) -> None:
+    """Packing again from one corpus would drop what others have brought."""
+    try:
+        held = corpora_in(load_manifest(cache)) if (cache / MANIFEST).exists() else []
+    except CacheError:
+        return  # damaged or of another format: then it is to be replaced
+    given = len(corpus.defaults.get("several", [corpus]))
+    if given < len(held):
+        raise CacheMismatch(
+            f"{cache} holds {len(held)} corpora and would be packed again from {given}, which loses the others: name "
+            f"all, 'myxtts add' what is new, or remove {cache} first"
+        )
+
+
+def corpora_in(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """How each corpus in a cache was read, in the order of packing."""
+    return [one for part in body["corpora"] for one in part["corpus"].get("several", [part["corpus"]])]
+
+
 def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table: TokenTable) -> dict[str, Any]:
     """The cache that is there, if it fits the settings and the corpus; an error that names the cure if not."""
     body = load_manifest(cache)
@@ -232,6 +252,8 @@ def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table:
             "you want"
         )
     if digest_of(corpus) not in [part["digest"] for part in body["corpora"]]:
+        if len(corpora_in(body)) > 1:
+            cure = f"run 'myxtts add {corpus.folder} -o {cache}' for what is new in it"
         raise CacheMismatch(f"{corpus.folder} has changed since {cache} was packed: {cure}")
     clear_leftovers(cache)
     return body
@@ -274,7 +296,8 @@ def _start(
 ) -> tuple[CacheWriter, Iterator[Row]]:
     """A writer that goes on where a killed run stopped, and the rows it has not read; else one that starts afresh."""
     symbols = xxhash.xxh3_64_hexdigest("\0".join(table.symbols).encode())
-    plan = {**settings.to_dict(), "corpus": corpus.defaults, "base_table": len(table), "base_symbols": symbols}
+    source = {"corpus": corpus.defaults, "corpus_name": corpus.folder.name}
+    plan = {**settings.to_dict(), **source, "base_table": len(table), "base_symbols": symbols}
     going_on = go_on(corpus, building, plan, table)
     if going_on is not None:
         return going_on
@@ -345,7 +368,11 @@ def _write(writer: CacheWriter, outcomes: list[Outcome], place: Place) -> None:
             writer.reject(row, fault, stamp)
         elif isinstance(clip, Clip) and isinstance(symbols, list):
             text = normalise(row.text)
-            writer.add(row, place(row, clip, text), clip, text, symbols, stamp)
+            placed = place(row, clip, text)
+            if isinstance(placed, Rejected):
+                writer.reject(row, placed, stamp)
+            else:
+                writer.add(row, placed, clip, text, symbols, stamp)
 
 
 def _state(writer: CacheWriter) -> PackState:

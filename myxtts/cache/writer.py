@@ -74,6 +74,8 @@ class CacheWriter:
         state = Progress.replay(entries)
         self.folder, self.settings = folder, settings
         self.rows_read, self.reasons = state.rows_read, Counter(state.reasons)
+        # of a cache that is added to: a corpus that is added again brings its bad rows again
+        self._listed = _rejections(folder / REJECTED, entries[0]["rejected_bytes"]) if "added_to" in settings else set()
         self.table = TokenTable([*base_table.symbols, *state.new_tokens])
         self.speakers = {name: code for code, name in enumerate(state.speakers)}
         self.languages = {name: code for code, name in enumerate(state.languages)}
@@ -123,6 +125,8 @@ class CacheWriter:
 
     def reject(self, row: Row, rejected: Rejected, stamp: Stamp | None = None) -> None:
         self._read(row, stamp)
+        if (rejected.id, rejected.reason) in self._listed:
+            return
         self.reasons[rejected.reason] += 1
         line = json.dumps(rejected.to_dict(), ensure_ascii=False)
         self._rejected.write(line.encode(errors="backslashreplace") + b"\n")  # of names that are not UTF-8: escapes
@@ -247,7 +251,7 @@ class CacheWriter:
             "checksums": {**index, REJECTED: hash_file(self.folder / REJECTED)},
             "id": fingerprint(identity),
             "settings": settings,
-            "corpora": [*self.settings.get("corpora", []), self._corpus()],
+            "corpora": self._corpora(),
             "lengths": {name: file.rows for name, file in self._files.items()},
             "utterances": self.utterances,
             "rejected": dict(sorted(self.reasons.items())),
@@ -256,9 +260,17 @@ class CacheWriter:
             "token_table": list(self.table.symbols),
         }
 
-    def _corpus(self) -> dict[str, Any]:
-        """What is needed to read the corpus again as it was, and to tell whether it still is what it was."""
-        return {"corpus": self.settings["corpus"], "digest": self.digest(), "rows": self.rows_read}
+    def _corpora(self) -> list[dict[str, Any]]:
+        """What is needed to read each corpus again as it was, and to tell whether it still is what it was.
+
+        One that has grown and was added again takes its own place.
+        """
+        now = {"corpus": self.settings["corpus"], "name": self.settings["corpus_name"]}
+        parts = list(self.settings.get("corpora", []))
+        same = [n for n, part in enumerate(parts) if {key: part[key] for key in now} == now]
+        place = same[0] if same else len(parts)
+        parts[place : place + 1] = [{**now, "digest": self.digest(), "rows": self.rows_read}]
+        return parts
 
     def close(self) -> None:
         """Close everything, also when closing one of them fails because the disk is full."""
@@ -268,6 +280,12 @@ class CacheWriter:
             for file in self._files.values():
                 stack.callback(file.close)
             self._committer.shutdown(wait=True)
+
+
+def _rejections(path: Path, length: int) -> set[tuple[str, str]]:
+    with open(path, "rb") as file:
+        rows = [json.loads(line) for line in file.read(length).splitlines()]
+    return {(row["id"], row["reason"]) for row in rows}
 
 
 class CorpusDigest:

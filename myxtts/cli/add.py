@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from pathlib import Path
 from typing import Any
 
 from myxtts.cli.shared import (
     Result,
-    add_config_flags,
     add_corpus_flags,
     add_verb,
     corpus_at,
     describe_cache,
-    load_config,
     packing_bar,
     positive,
 )
+
+log = logging.getLogger(__name__)
 
 
 def add(verbs: Any) -> None:
@@ -26,16 +27,22 @@ def add(verbs: Any) -> None:
     parser.add_argument("-o", "--output", metavar="CACHE", type=Path, dest="cache", required=True, help="the cache")
     parser.add_argument("--workers", metavar="N", type=positive, help="threads (default: one per core)")
     add_corpus_flags(parser)
-    add_config_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> Result:
     from myxtts.cache.add import add as add_to
     from myxtts.cache.format import load_manifest
     from myxtts.cache.reader import Cache
+    from myxtts.config.config import XTTSConfig
 
-    before = load_manifest(arguments.cache)["utterances"]
-    corpus = corpus_at(arguments.corpus, load_config(arguments), arguments)
+    body = load_manifest(arguments.cache)
+    before = body["utterances"]
+    if arguments.speaker is None:
+        # Of one person more is more of the same; several are told apart by their folders.
+        one = len(body["speakers"]) == 1
+        arguments.speaker = body["speakers"][0] if one else arguments.corpus.resolve().name
+        log.info("rows that name no speaker are of %s (--speaker NAME for another)", arguments.speaker)
+    corpus = corpus_at(arguments.corpus, XTTSConfig(), arguments)
     with packing_bar(corpus) as show:
         add_to(corpus, arguments.cache, workers=arguments.workers, progress=show)
     summary = Cache(arguments.cache).summary()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import functools
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +66,26 @@ def run(arguments: argparse.Namespace) -> Result:
 def _refuse_late_errors(listed: Path, plot: Path | None) -> None:
     """Before an hour of work, not after it."""
     for file in filter(None, (listed, plot)):
-        if not file.parent.is_dir() or file.is_dir():
-            raise UsageError(f"{file} cannot be written: name a file in a folder that is there")
+        if not file.parent.is_dir() or file.is_dir() or not os.access(file.parent, os.W_OK):
+            raise UsageError(f"{file} cannot be written: name a file in a folder that can be written")
+    if listed.exists() and not _is_ours(listed):
+        raise UsageError(f"{listed} exists and is no list of 'myxtts check': name another file with --list")
+    if plot and plot.suffix != ".png":
+        raise UsageError(f"--plot {plot}: expected a name that ends in .png")
     if plot:
         from myxtts.corpus.picture import find_matplotlib
 
         find_matplotlib()
+
+
+def _is_ours(path: Path) -> bool:
+    """An earlier list, which may be empty only if its name says what it is."""
+    with open(path, "rb") as file:
+        first = file.readline(1 << 16)
+    try:
+        return {"reason", "kind", "message"} <= set(json.loads(first)) if first else path.name.endswith(".check.jsonl")
+    except (ValueError, TypeError):
+        return False
 
 
 def _check_with_bar(corpus: Any, config: Any, workers: int | None) -> Any:
@@ -130,7 +146,7 @@ def _describe_reasons(kind: str, result: dict[str, Any]) -> list[str]:
     lines = [f"{sum(counts.values())} {kind}"]
     for reason, count in counts.items():
         lines += [f"  {count:>6}  {reason}: {REASONS[reason].what}", f"          cure: {REASONS[reason].cure}"]
-        lines += [f"          row {problem['row']}  {problem['id'] or '(no id)'}: {_short(problem['message'])}"
+        lines += [f"          row {problem['row']}  {_plain(problem['id']) or '(no id)'}: {_short(problem['message'])}"
                   for problem in result["examples"][reason]]  # fmt: skip
         if count > len(result["examples"][reason]):
             lines.append(f"          and {count - len(result['examples'][reason])} more")
@@ -138,4 +154,10 @@ def _describe_reasons(kind: str, result: dict[str, Any]) -> list[str]:
 
 
 def _short(message: str, most: int = 140) -> str:
+    message = _plain(message)
     return message if len(message) <= most else f"{message[:most]}..."
+
+
+def _plain(text: str) -> str:
+    """Without what would move the cursor or colour the terminal."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

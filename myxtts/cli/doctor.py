@@ -30,6 +30,8 @@ def add(verbs: Any) -> None:
     parser.add_argument("--cache", metavar="DATA", type=Path, help="cache or corpus to examine")
     parser.add_argument("--run", metavar="RUN", type=Path, dest="run_dir", help="explain the past of a run")
     parser.add_argument("--batch-size", metavar="N", type=positive, help="default: data.batch_size")
+    parser.add_argument("--num-batches", metavar="N", type=positive,
+                        help="measure at most this many, each time (default: 400, or those of 6 s)")  # fmt: skip
     parser.add_argument("--step-ms", metavar="MS", type=float,
                         help="emulate an accelerator of this step time (default 10 without a GPU)")  # fmt: skip
     parser.add_argument("--real-step", action="store_true", help="measure with the model's own step")
@@ -64,7 +66,8 @@ def run(arguments: argparse.Namespace) -> Result:
             bar.set_postfix_str(what)
             bar.update()
 
-        found = examine(config, step_ms, show)
+        most = {"most_batches": arguments.num_batches} if arguments.num_batches else {}
+        found = examine(config, step_ms, show, **most)
         done = None
         if output is not None and found.cures:
             bar.reset(_STAGES + 1)

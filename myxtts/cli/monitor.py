@@ -54,6 +54,10 @@ def _log_file(arguments: argparse.Namespace) -> Path | None:
     if arguments.log_file is None:
         return None
     path = Path(arguments.log_file or time.strftime("monitor-%Y%m%d-%H%M%S.csv"))
+    if arguments.run_dir is not None and path.resolve() == (arguments.run_dir / "log.jsonl").resolve():
+        raise UsageError(f"--log-file {path} is the run's own log: name another file")
+    if not path.resolve().parent.is_dir():
+        raise UsageError(f"there is no folder {path.parent}: make it first, or name another --log-file")
     if path.suffix not in (".csv", ".jsonl"):
         raise UsageError(
             f"--log-file {path}: expected a name that ends in .csv or .jsonl"

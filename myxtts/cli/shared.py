@@ -94,24 +94,34 @@ def corpora_at(paths: list[Path], config: Any, arguments: argparse.Namespace) ->
         return corpus_at(paths[0], config, arguments)
     by_folder = arguments.speaker is None and config.data.speaker == type(config.data)().speaker
     parts = []
-    for path in paths:
-        speaker = {"speaker": path.resolve().name} if by_folder else {}
+    for path, name in zip(paths, _names_of(paths), strict=True):
+        speaker = {"speaker": name} if by_folder else {}
         parts.append(corpus_at(path, config, argparse.Namespace(**{**vars(arguments), **speaker})))
     return Corpora(parts)
+
+
+def _names_of(paths: list[Path]) -> list[str]:
+    """The name of each folder; with as much of the way to it as tells them apart."""
+    ways = [path.resolve().parts for path in paths]
+    for length in range(1, max(map(len, ways)) + 1):
+        names = ["/".join(way[-length:]).lstrip("/") for way in ways]
+        if len(set(names)) == len(set(ways)):
+            break
+    return names
 
 
 def corpus_as_packed(paths: list[Path], cache: Path, config: Any) -> Any:
     """With the language, speaker and layout it was packed with; with those of the config if cache.json is lost."""
     from myxtts.cache.format import load_manifest
+    from myxtts.cache.pack import corpora_in
     from myxtts.corpus.read import open_corpus
     from myxtts.corpus.several import Corpora
     from myxtts.errors import CacheError
 
     try:
-        packed = [part["corpus"] for part in load_manifest(cache)["corpora"]]
+        settings = corpora_in(load_manifest(cache))
     except CacheError:
         return corpus_at(paths[0], config) if len(paths) == 1 else Corpora([corpus_at(path, config) for path in paths])
-    settings = [one for part in packed for one in part.get("several", [part])]
     if len(paths) != len(settings):
         raise UsageError(
             f"{cache} holds {len(settings)} corpora, {len(paths)} given: name all, in the order of packing"

@@ -20,7 +20,7 @@ from myxtts.cli.shared import (
     load_config,
     positive,
 )
-from myxtts.cli.tune import kept_settings, seconds_bar
+from myxtts.cli.tune import kept_in_file, kept_settings, seconds_bar
 
 log = logging.getLogger(__name__)
 
@@ -147,11 +147,11 @@ def _tuned(config: Any, cache: Path, folder: Path, arguments: argparse.Namespace
 
 
 def given_by_hand(arguments: argparse.Namespace) -> set[str]:
-    """The settings of the data section that flags, --set or a level name: tuning leaves them alone."""
+    """The settings of the data section that flags, --set, a level or the config file name: tuning leaves them alone."""
     flags = {name for name, section in _SETTINGS.items() if section == "data" and getattr(arguments, name) is not None}
     disabled = {key for flag, keys in _DISABLES.items() if getattr(arguments, flag) for key in keys}
     level = set(OPTIMIZATION_LEVELS[arguments.optimization_level].get("data", {}))
-    return flags | disabled | level | kept_settings(arguments.overrides)
+    return flags | disabled | level | kept_settings(arguments.overrides) | kept_in_file(arguments.config)
 
 
 def _confirm(folder: Path, yes: bool) -> None:

@@ -45,7 +45,8 @@ def run(arguments: argparse.Namespace) -> Result:
 
     with seconds_bar(arguments.seconds) as show:
         left = arguments.seconds - (time.monotonic() - began)  # TensorFlow's start counts too
-        tuned = tune(config, cache, left, keep=kept_settings(arguments.overrides), progress=show)
+        keep = kept_settings(arguments.overrides) | kept_in_file(arguments.config)
+        tuned = tune(config, cache, left, keep=keep, progress=show)
     tuned.config.to_yaml(arguments.output)
     result = {"config": str(arguments.output), "cache": str(cache), **tuned.to_dict()}
     return 0, result, f"{tuned}\nthe settings are in {arguments.output}: train with --config {arguments.output}"
@@ -65,6 +66,14 @@ def kept_settings(overrides: list[str]) -> set[str]:
     """The settings of the data section that --set gave: they stay."""
     names = (text.partition("=")[0].strip() for text in overrides)
     return {name.removeprefix("data.") for name in names if name.startswith("data.")}
+
+
+def kept_in_file(config: str | None) -> set[str]:
+    """The settings of the data section that the user's file sets to something else than the default: they stay."""
+    from myxtts.config.config import DataConfig, load
+
+    own, default = load(config).data, DataConfig()
+    return {name for name in vars(own) if getattr(own, name) != getattr(default, name)}
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from myxtts.cache.format import sync_folder
 def write_whole(path: Path | str, write: Callable[[Path], None]) -> None:
     """Let `write` fill a file beside `path`, then put it in place. A kill leaves the old file or the new one."""
     path = Path(path)
-    beside = path.with_name(f"{path.name}.tmp")
+    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # two processes may write the same report
     try:
         write(beside)
         _sync(beside)

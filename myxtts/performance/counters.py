@@ -94,8 +94,12 @@ def tracing() -> Iterator[list[int]]:
         func_graph.func_graph_from_py_func = original
 
 
-def stage_times(iterator: Any) -> dict[str, float]:
-    """CPU-ms per batch of each kind of stage, from TensorFlow's own model of a dataset; empty for anything else."""
+_ACCOUNTED = 0.3  # of the time of a batch
+
+
+def stage_times(iterator: Any, batch_ms: float) -> dict[str, float]:
+    """CPU-ms per batch of each kind of stage, from TensorFlow's own model of a dataset; empty for anything else, and
+    where that model cannot account for the `batch_ms` that were measured (`repeat` makes stages anew each epoch)."""
     import tensorflow as tf
 
     try:
@@ -107,4 +111,6 @@ def stage_times(iterator: Any) -> dict[str, float]:
     for node in model.nodes.values():
         if node.name != "Root" and batches:
             spent[node.name] = spent.get(node.name, 0.0) + node.processing_time / 1e6 / batches
+    if sum(spent.values()) < _ACCOUNTED * batch_ms:
+        return {}
     return {name: round(ms, 4) for name, ms in sorted(spent.items(), key=lambda item: -item[1])}

@@ -14,7 +14,7 @@ from typing import Any
 
 from myxtts.performance.causes import ON_THE_STEP, RULES, Cure, compiles, loop_after
 from myxtts.performance.measurements import Measurements
-from myxtts.performance.observe import Progress, observe
+from myxtts.performance.observe import MOST_BATCHES, Progress, observe
 from myxtts.performance.structure import Structure
 
 WORTH_IT = 1.10  # a predicted gain below ten per cent is within the noise of a shared machine
@@ -89,9 +89,10 @@ def diagnose(
     step: Callable[[Any], Any],
     progress: Progress = lambda what: None,
     structure: Structure | None = None,
+    most_batches: int = MOST_BATCHES,
 ) -> Diagnosis:
     """Measure for about 15 seconds, then judge. The step is really called: give it a model that may be trained."""
-    return judge(observe(data, step, progress, structure))
+    return judge(observe(data, step, progress, structure, most_batches))
 
 
 def judge(found: Measurements) -> Diagnosis:

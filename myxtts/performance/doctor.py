@@ -22,7 +22,7 @@ from myxtts.errors import DiagnosisError
 from myxtts.performance.causes import Cure
 from myxtts.performance.counters import usable_cores
 from myxtts.performance.diagnose import Diagnosis, diagnose
-from myxtts.performance.observe import Progress
+from myxtts.performance.observe import MOST_BATCHES, Progress
 from myxtts.performance.structure import Structure, structure_of
 
 EMULATED_MS = 10.0
@@ -70,12 +70,17 @@ class Treatment:
         return "\n".join(lines)
 
 
-def examine(config: XTTSConfig, step_ms: float | None = EMULATED_MS, progress: Progress = lambda _: None) -> Diagnosis:
+def examine(
+    config: XTTSConfig,
+    step_ms: float | None = EMULATED_MS,
+    progress: Progress = lambda _: None,
+    most_batches: int = MOST_BATCHES,
+) -> Diagnosis:
     """Measure the pipeline that a config describes, with an emulated accelerator or, for None, the real step."""
     progress("data")
     data, structure = pipeline_of(config)
     step = hold(step_ms) if step_ms is not None else real_step(config)
-    return diagnose(data, step, progress, structure)
+    return diagnose(data, step, progress, structure, most_batches)
 
 
 def hold(step_ms: float) -> Callable[[Any], None]:

@@ -134,7 +134,7 @@ class GpuCheck:
         from myxtts.cache.reader import Cache
 
         self._cache = self._make_cache()
-        return {"cache": str(self._cache), "utterances": len(Cache(self._cache))}
+        return {"cache": self._cache.name, "utterances": len(Cache(self._cache))}
 
     def _needed_cache(self) -> Path:
         if self._cache is None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from myxtts.errors import DiagnosisError
 from myxtts.monitor import oscillation
-from myxtts.training.run_log import read_log
+from myxtts.training.run_log import read_log, timed
 
 STALLED = 0.10  # of a window's time spent waiting
 _WORTH_TELLING = 0.02  # of the run's time lost in episodes: less is told, but does not make it sick
@@ -85,7 +85,7 @@ class _Log:
 
 def explain(run: Path | str) -> History:
     """From RUN/log.jsonl, of a finished run or of one that goes on."""
-    log = _read(read_log(run))
+    log = _read(timed(read_log(run)))
     if len(log.steps) < _FEWEST_STEPS:
         raise DiagnosisError(
             f"{run} has logged {len(log.steps)} steps, expected at least {_FEWEST_STEPS}: let it train longer"

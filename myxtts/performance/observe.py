@@ -27,7 +27,7 @@ from myxtts.performance.resident import Step, device_alone, double_time, graph_m
 from myxtts.performance.structure import Structure, structure_of
 
 LOADER_SECONDS, LOOP_SECONDS = 5.0, 6.0
-_MOST_BATCHES = 400
+MOST_BATCHES = 400
 _FEWEST_BATCHES = 4
 _WARM_UP_SECONDS, _WARM_UP_BATCHES = 1.5, 24  # until prefetched batches are used up and every worker is at work
 _PATIENCE = 1.5  # a phase ends with fewer batches than wanted after this many times its seconds
@@ -45,14 +45,15 @@ def observe(
     step: Step,
     progress: Progress = lambda what: None,
     structure: Structure | None = None,
+    most_batches: int = MOST_BATCHES,
 ) -> Measurements:
     """About 15 seconds of measuring. `data` is a dataset or any iterable of batches; `step` takes one batch.
 
-    `structure` is that of the dataset behind an iterable, where somebody knows it.
+    `structure` is that of the dataset behind an iterable, where somebody knows it. A phase ends after `most_batches`.
     """
     source = _Source(data)
     progress("loader")
-    alone = _loader_alone(source)
+    alone = _loader_alone(source, most_batches)
     if alone["first_batch_ms"] < _SLOW_START_MS:
         source.stop()  # what it makes ahead would take cores from the step
     progress("device")
@@ -61,7 +62,7 @@ def observe(
     progress("loop")
     # A plan of a few shapes is compiled before training. Where that takes long, one shape stands in for all.
     stand_in = resident if alone["few_shapes"] and device["compile_ms"] > _SLOW_COMPILE_MS else None
-    together = _loop(source, step, alone["few_shapes"], stand_in)
+    together = _loop(source, step, most_batches, alone["few_shapes"], stand_in)
     source.stop()
     progress("step")
     found = Measurements(
@@ -153,7 +154,7 @@ class _Source:
             yield batch
 
 
-def _loader_alone(source: _Source) -> dict[str, Any]:
+def _loader_alone(source: _Source, most: int) -> dict[str, Any]:
     """The loader as fast as it can. The first batch and what was prefetched do not count."""
     batches, started = source.batches(), time.perf_counter()
     shapes = [shape_of(next(batches))]
@@ -163,12 +164,12 @@ def _loader_alone(source: _Source) -> dict[str, Any]:
         shapes.append(shape_of(next(batches)))
     with python_calls() as called:
         before, idle, arrivals = usage(), idle_seconds(), [time.perf_counter()]
-        while _goes_on(len(arrivals) - 1, arrivals[-1] - arrivals[0], LOADER_SECONDS):
+        while _goes_on(len(arrivals) - 1, arrivals[-1] - arrivals[0], LOADER_SECONDS, most):
             shapes.append(shape_of(next(batches)))
             arrivals.append(time.perf_counter())
         spent, idle = usage() - before, idle_seconds() - idle
-    stages = stage_times(source.iterator)
     intervals = np.diff(arrivals) * 1e3
+    stages = stage_times(source.iterator, float(intervals.mean()))
     count, seconds = len(intervals), arrivals[-1] - arrivals[0]
     return {
         "first_batch_ms": first_seconds * 1e3,
@@ -186,14 +187,14 @@ def _loader_alone(source: _Source) -> dict[str, Any]:
     }
 
 
-def _goes_on(batches: int, seconds: float, wanted_seconds: float) -> bool:
-    """A phase ends in time: with 400 batches or after its seconds, and not without a few, unless each takes seconds."""
+def _goes_on(batches: int, seconds: float, wanted_seconds: float, most: int = MOST_BATCHES) -> bool:
+    """A phase ends with enough batches or after its seconds, and not without a few, unless each takes seconds."""
     if batches < _FEWEST_BATCHES:
         return batches == 0 or seconds < _PATIENCE * wanted_seconds
-    return batches < _MOST_BATCHES and seconds < wanted_seconds
+    return batches < most and seconds < wanted_seconds
 
 
-def _loop(source: _Source, step: Step, few_shapes: bool, stand_in: Any = None) -> dict[str, Any]:
+def _loop(source: _Source, step: Step, most: int, few_shapes: bool, stand_in: Any = None) -> dict[str, Any]:
     """The real loop: how long each batch was waited for and how long its step took."""
     batches, known = source.batches(), {shape_of(typical(source.seen))}
     began = time.perf_counter()
@@ -205,7 +206,7 @@ def _loop(source: _Source, step: Step, few_shapes: bool, stand_in: Any = None) -
     rows: list[tuple[float, float, bool, bool]] = []  # waited, computed, of a new shape, traced
     before, began = usage(), time.perf_counter()
     with tracing() as traces:
-        while _goes_on(len(rows), time.perf_counter() - began, LOOP_SECONDS):
+        while _goes_on(len(rows), time.perf_counter() - began, LOOP_SECONDS, most):
             asked, traced = time.perf_counter(), traces[0]
             batch = next(batches)
             came = time.perf_counter()

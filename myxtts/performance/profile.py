@@ -136,11 +136,11 @@ def _load(data: Any, wanted: int | None) -> tuple[Loading, list[Any], dict[str, 
         arrived = now
         if len(seen) < _KEPT_BATCHES:
             seen.append(batch)
-    stages = stage_times(iterator)
+    mean = float(np.mean(intervals))
+    stages = stage_times(iterator, mean)
     _close(iterator)
     p50, p95 = np.percentile(intervals, (50, 95)).tolist()
     rows = rows_of(typical(seen))
-    mean = float(np.mean(intervals))
     return Loading(len(intervals), rows, (first - started) * 1e3, mean, p50, p95), seen, stages
 
 
@@ -167,7 +167,7 @@ def _mapped_stages(data: Any) -> dict[str, float]:
     iterator = iter(before_options.with_options(options))
     for _ in range(BATCHES):
         next(iterator)
-    return stage_times(iterator)
+    return stage_times(iterator, 0.0)
 
 
 def _named(kind: str, parallel_calls: int | None) -> str:

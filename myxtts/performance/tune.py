@@ -66,6 +66,8 @@ def describe_change(changed: dict[str, tuple[Any, Any]], found: Search) -> str:
     took = f"in {found.seconds:.0f} s"
     if not found.given.rates and not changed:
         return f"not tuned: {found.given.why.removeprefix('given; ')}"
+    if not changed and not any(row.rates for row in found.rows if row is not found.given):
+        return f"not tuned: nothing else could be measured {took}: give it more seconds (--seconds)"
     if not changed:
         return f"tuned {took}: nothing is faster than the settings as they are ({found.given.rate:,.1f} utterances/s)"
     settings = ", ".join(f"{name} {old} -> {new}" for name, (old, new) in changed.items())

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -135,6 +135,14 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return record if isinstance(record, dict) and "kind" in record else None
+
+
+def timed(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Without lines that lack their time, and steps that lack theirs: written by another program, or by hand."""
+    for record in records:
+        needed = ("time", "step", "data_ms", "compute_ms") if record["kind"] == "step" else ("time",)
+        if all(isinstance(record.get(name), int | float) for name in needed):
+            yield record
 
 
 def read_log(run: Path | str, *, given_up: bool = False) -> Iterator[dict[str, Any]]:

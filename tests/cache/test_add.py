@@ -14,7 +14,7 @@ from myxtts.cache.verify import repair, verify
 from myxtts.cli import main
 from myxtts.corpus.read import open_corpus
 from myxtts.corpus.several import Corpora
-from myxtts.errors import CacheError
+from myxtts.errors import CacheError, CacheLocked, CacheMismatch
 from myxtts.features.audio import AudioSettings
 from myxtts.features.text import TextFrontend
 
@@ -178,3 +178,80 @@ def test_repair_of_a_lost_index_packs_all_corpora(anna, bob, tmp_path):
     (cache / "index.n_frames.npy").unlink()
     assert repair(cache, corpora, CHARACTERS, verify(cache)) == []
     assert {path.name: path.read_bytes() for path in cache.iterdir()} == whole
+
+
+def test_two_additions_at_once_lose_nothing(anna, bob, tmp_path, monkeypatch):
+    """The second finishes between the first one's look at the cache and its lock."""
+    from myxtts.cache import add as adding
+
+    cache = tmp_path / "v.cache"
+    pack(open_corpus(anna), cache, CHARACTERS)
+    third = write_corpus(tmp_path / "third", 3, seed=90)
+    original = adding.build_and_publish
+
+    def late(*arguments, **named):
+        monkeypatch.setattr(adding, "build_and_publish", original)
+        add(open_corpus(third), cache)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(adding, "build_and_publish", late)
+    with pytest.raises(CacheLocked, match="run the same command again"):
+        add(open_corpus(bob), cache)
+    assert len(Cache(cache)) == 15
+    assert add(open_corpus(bob), cache)["utterances"] == 24
+
+
+def test_packing_again_never_drops_what_was_added(anna, bob, tmp_path):
+    cache = tmp_path / "v.cache"
+    pack(open_corpus(anna), cache, CHARACTERS)
+    add(open_corpus(bob), cache)
+    with pytest.raises(CacheMismatch, match="holds 2 corpora.*loses the others"):
+        pack(open_corpus(anna), cache, CHARACTERS, rebuild=True)
+    write_tone(anna / "wavs" / "utt00000.wav", 0.9, seed=77)
+    with pytest.raises(CacheMismatch, match="myxtts add"):
+        pack(open_corpus(anna), cache, CHARACTERS)
+    assert len(Cache(cache)) == 21
+    pack(Corpora([open_corpus(anna), open_corpus(bob)]), cache, CHARACTERS, rebuild=True)
+    assert len(Cache(cache)) == 21
+
+
+def test_a_corpus_that_was_added_again_is_one_corpus(anna, tmp_path):
+    cache = tmp_path / "v.cache"
+    pack(open_corpus(anna), cache, CHARACTERS)
+    write_tone(anna / "wavs" / "late.wav", 2.0)
+    with open(anna / "metadata.csv", "a", encoding="utf-8") as file:
+        file.write("late|One more sentence\n")
+    assert [part["rows"] for part in add(open_corpus(anna), cache)["corpora"]] == [13]
+
+
+def test_a_corrected_text_is_listed_and_not_added_beside_the_old_one(anna, tmp_path):
+    cache = tmp_path / "v.cache"
+    pack(open_corpus(anna), cache, CHARACTERS)
+    rows = (anna / "metadata.csv").read_text().splitlines()
+    (anna / "metadata.csv").write_text("\n".join(["utt00000|Something else", *rows[1:]]) + "\n")
+    assert add(open_corpus(anna), cache)["rejected"] == {"duplicate_id": 1}
+    assert len(Cache(cache)) == 12
+
+
+def test_ids_that_were_given_out_are_not_given_again(anna, tmp_path):
+    cache = tmp_path / "v.cache"
+    pack(open_corpus(anna), cache, CHARACTERS)
+    z = tmp_path / "z"
+    for name, seed in (("utt00000", 70), ("z/utt00000", 71)):
+        write_tone(z / "wavs" / f"{name}.wav", 1.0, seed=seed)
+    (z / "manifest.csv").write_text(
+        "audio,text,id\nwavs/utt00000.wav,One,utt00000\nwavs/z/utt00000.wav,Two,z/utt00000\n"
+    )
+    add(open_corpus(z), cache)
+    ids = list(utterances_of(Cache(cache)))
+    assert len(ids) == len(set(ids)) == len(Cache(cache)) == 14
+
+
+def test_the_speaker_of_what_is_added(anna, bob, tmp_path, capsys):
+    cache = tmp_path / "v.cache"
+    assert main(["pack", str(anna), "-o", str(cache), "--set", "data.text_tokens=characters"]) == 0
+    assert main(["add", str(bob), "-o", str(cache)]) == 0  # one person: more of the same
+    assert Cache(cache).speakers == ["speaker"]
+    deep = [write_corpus(tmp_path / name / "corpus", 3, seed) for name, seed in (("x", 30), ("y", 40))]
+    assert main(["pack", *map(str, deep), "-o", str(tmp_path / "w.cache"), "--set", "data.text_tokens=characters"]) == 0
+    assert Cache(tmp_path / "w.cache").speakers == ["x/corpus", "y/corpus"]

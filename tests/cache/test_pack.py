@@ -253,20 +253,15 @@ def test_a_torn_or_foreign_journal_is_not_believed(corpus_folder, packed, tmp_pa
     assert files_of(cache) == files_of(packed)
 
 
-def test_a_full_disk_is_a_clear_error_and_the_next_run_goes_on(tmp_path):
+def test_a_full_disk_is_a_clear_error_and_the_next_run_goes_on(tmp_path, mounted):
     folder = write_corpus(tmp_path / "c", 60, (2.0, 3.0))
-    small = tmp_path / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], check=True)
-    try:
-        with pytest.raises(CacheError, match="disk is full"):
-            pack(open_corpus(folder), small / "x.cache", CHARACTERS)
-        assert not (small / "x.cache").exists()
-        subprocess.run(["mount", "-o", "remount,size=64m", small], check=True)
+    small = mounted("size=4m")
+    with pytest.raises(CacheError, match="disk is full"):
         pack(open_corpus(folder), small / "x.cache", CHARACTERS)
-        assert len(Cache(small / "x.cache")) == 60
-    finally:
-        subprocess.run(["umount", small], check=True)
+    assert not (small / "x.cache").exists()
+    subprocess.run(["mount", "-o", "remount,size=64m", small], check=True)
+    pack(open_corpus(folder), small / "x.cache", CHARACTERS)
+    assert len(Cache(small / "x.cache")) == 60
 
 
 @pytest.mark.parametrize(

@@ -287,3 +287,24 @@ def test_overlap_is_what_is_hidden_of_the_shorter(loop_ms, overlap):
     times = {"device_ms": 10.0, "compute_ms": 10.0, "loader_ms": 20.0, "loop_ms": loop_ms, "wait_ms": loop_ms - 10}
     found = Measurements(batch=1, cores=2, device_cores=0, loader_cores=1, idle_cores=1, **times)
     assert found.overlap == overlap
+
+
+def test_a_phase_ends_after_the_batches_that_were_asked_for():
+    assert observe(batches(), nothing, most_batches=7).loop_steps == 7
+
+
+def test_stages_that_cannot_account_for_the_time_are_not_shown():
+    import time
+
+    from myxtts.performance.counters import stage_times
+
+    def slow(n):
+        time.sleep(0.002)
+        return n
+
+    numbers = tf.data.Dataset.range(4).map(lambda n: tf.numpy_function(slow, [n], tf.int64))
+    taken = iter(numbers.repeat().prefetch(1))
+    for _ in range(20):
+        next(taken)
+    assert stage_times(taken, 0.0)
+    assert stage_times(taken, 1000.0) == {}

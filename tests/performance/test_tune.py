@@ -367,13 +367,13 @@ def train(voice, run_dir, *more):
 def test_train_tunes_a_new_run_and_not_one_that_goes_on(voice, tmp_path, mock_tune, stand_in_model, caplog):
     caplog.set_level("INFO")
     file = tmp_path / "auto.yaml"
-    file.write_text("data: {auto_tune_performance: true, batch_size: 8, num_workers: 2}")
+    file.write_text("data: {auto_tune_performance: true, num_buckets: 3, num_workers: 2}")
     words = [tmp_path / "run", "--config", file, "--num-workers", 3, "--disable-gpu-prefetch"]
     assert train(voice, *words, "--steps", 2)[0] == 0
     used = load(tmp_path / "run" / "config.yaml").data
     assert (used.batch_size, used.num_workers) == (16, 3)  # tuned; given by hand
-    assert {"num_workers", "prefetch_to_gpu", "enhanced_gpu_prefetch"} <= mock_tune.asked[0][0]
-    assert "batch_size 8 -> 16" in caplog.text
+    assert {"num_workers", "prefetch_to_gpu", "enhanced_gpu_prefetch", "num_buckets"} <= mock_tune.asked[0][0]
+    assert "batch_size 56 -> 16" in caplog.text
     mock_tune.settings = {"batch_size": 4}
     assert train(voice, *words, "--steps", 3)[0] == 0
     assert load(tmp_path / "run" / "config.yaml").data.batch_size == 16

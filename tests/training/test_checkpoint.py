@@ -240,20 +240,15 @@ def test_leftovers_are_removed_and_nothing_else(tmp_path):
         assert checkpoints.load() is None
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
-def test_a_full_disk_is_a_clear_error_and_the_old_checkpoints_stay(tmp_path):
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path], check=True)
-    try:
-        with Checkpoints(tmp_path, keep=2) as checkpoints:
-            save(checkpoints, 1, 2, metric=0.5)
-            with pytest.raises(CheckpointError, match=r"cannot save .*step-3.*earlier checkpoints are untouched"):
-                checkpoints.save(3, tensors_of(3, 1 << 18), {}, DESCRIPTION)
-            assert names_in(checkpoints.folder) == ["best", "last", "step-1", "step-2"]
-            assert checkpoints.load().step == 2
-            save(checkpoints, 3)
-            assert checkpoints.load().step == 3
-    finally:
-        subprocess.run(["umount", tmp_path], check=True)
+def test_a_full_disk_is_a_clear_error_and_the_old_checkpoints_stay(mounted):
+    with Checkpoints(mounted("size=1m"), keep=2) as checkpoints:
+        save(checkpoints, 1, 2, metric=0.5)
+        with pytest.raises(CheckpointError, match=r"cannot save .*step-3.*earlier checkpoints are untouched"):
+            checkpoints.save(3, tensors_of(3, 1 << 18), {}, DESCRIPTION)
+        assert names_in(checkpoints.folder) == ["best", "last", "step-1", "step-2"]
+        assert checkpoints.load().step == 2
+        save(checkpoints, 3)
+        assert checkpoints.load().step == 3
 
 
 # ---- the run directory ----------------------------------------------------------------------------------------------

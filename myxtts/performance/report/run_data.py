@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from myxtts.performance.report.axes import Floats
-from myxtts.training.run_log import read_log
+from myxtts.training.run_log import read_log, timed
 
 METRIC = "mel_l1"  # what validation goes by
 _COLUMNS = ("step", "time", "data_ms", "compute_ms", "loss", "learning_rate", "grad_norm", "batch", "frames")
@@ -57,11 +57,11 @@ def read_run(run: Path | str, progress: Callable[[], Any] = lambda: None) -> Run
     rows: list[tuple[float, ...]] = []
     traces: dict[str, list[tuple[float, float]]] = defaultdict(list)
     data, resumed, before, first = RunData({}), [], 0.0, True
-    for record in read_log(run):
+    for record in timed(read_log(run)):
         progress()
         kind, at = record["kind"], record["time"]
         if kind == "step":
-            row = tuple(float(record.get(name, "nan")) for name in _COLUMNS)
+            row = tuple(_number(record.get(name)) for name in _COLUMNS)
             if first:
                 data.first_waits.append(row[2])
             else:
@@ -82,6 +82,14 @@ def read_run(run: Path | str, progress: Callable[[], Any] = lambda: None) -> Run
     columns = np.array(rows, np.float64).reshape(-1, len(_COLUMNS)).T
     data.steps, data.resumed, data.machine = dict(zip(_COLUMNS, columns, strict=True)), tuple(resumed), dict(traces)
     return data
+
+
+def _number(value: Any) -> float:
+    """What is not a number, or is not there, leaves a gap in a curve."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
 
 
 def _keep(data: RunData, kind: str, record: dict[str, Any]) -> None:
