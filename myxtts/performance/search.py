@@ -23,6 +23,7 @@ _NOTHING_TO_WIN = 0.02  # of a loop that waits less than this share, no feed can
 _NEXT = 1.5  # a number's next value is at least this many times as much
 _ROUNDS = 3
 _RIVALS = 3
+_CLEAR = 0.25  # a gain beyond this and beyond the noise
 _UNSURE = "seemed better, no time left to make sure"
 _SPARE = 1.2  # a trial may take this much longer than the one it is judged by
 
@@ -83,6 +84,9 @@ class _Climber:
         self._notes: list[str] = []
         self._given = self._best = self._row(given)
         self._compared_last: tuple[Row, Row] | None = None
+        self._lost: dict[str, set[Any]] = {
+            knob: set() for knob in space
+        }  # values so slow that they get no second round
 
     def run(self, starts: Sequence[Mapping[str, Any]]) -> Search:
         self._given.why = "given"
@@ -93,9 +97,8 @@ class _Climber:
             self._challenge(row, "starting point for this machine: ")
         for _ in range(_ROUNDS):
             brought = [self._improve(knob) for knob in self._space]
-            if not any(brought):
+            if not any(brought) and not self._play_off():
                 break
-        self._play_off()
         self._confirm()
         rows = list(self._rows.values())
         return Search(self._given, self._best, rows, list(dict.fromkeys(self._notes)), self._limits.elapsed())
@@ -112,7 +115,7 @@ class _Climber:
         if waits is not None and waits < _NOTHING_TO_WIN:
             self._notes.append(f"{knob}: nothing to win, the loop waits {waits:.1%} of its time for data")
             return False
-        others = [value for value in self._space[knob] if value != self._best.settings[knob]]
+        others = [value for value in self._space[knob] if value not in (self._best.settings[knob], *self._lost[knob])]
         tried = []
         for value in others:
             if (row := self._try(self._best.settings | {knob: value})) is not None:
@@ -120,6 +123,8 @@ class _Climber:
                 if row.wait_share is not None and row.wait_share < _NOTHING_TO_WIN:
                     break  # a dearer value cannot be faster than a loop that does not wait
         fastest = max((row.rate for row in tried), default=0.0)
+        rival = max(fastest, self._best.rate)
+        self._lost[knob] |= {row.settings[knob] for row in tried if row.rate < rival * (1 - _CLEAR)}
         # Among equals the first, which is the cheapest.
         first = next((row for row in tried if row.rate >= fastest * (1 - NOISE / 2)), None)
         for row in tried:
@@ -187,10 +192,11 @@ class _Climber:
         if row.rate <= self._best.rate * (1 + margin / 2):
             row.why = note + self._compared(row)
             return False
-        if self._best.rates and not self._take_turns(self._best, row):
+        clear = self._repeats(row)
+        if self._best.rates and clear is None and not self._take_turns(self._best, row):
             row.why = row.why or f"{note}{_UNSURE}"
             return False
-        gain = row.newest / self._best.newest - 1 if self._best.newest else 1.0
+        gain = clear if clear is not None else row.newest / self._best.newest - 1 if self._best.newest else 1.0
         if gain <= margin:
             row.why = f"{note}not better in turns with the best ({gain:+.0%}, needed {margin:.0%})"
             return False
@@ -199,6 +205,13 @@ class _Climber:
         row.why = note + (f"kept: {gain:+.0%}" if self._best.rates else "kept: it fits")
         self._best = row
         return True
+
+    def _repeats(self, row: Row) -> float | None:
+        """The gain of what is so much better that it need not take turns but only be so once more; else None."""
+        needed = self._best.rate * (1 + max(_CLEAR, 3 * self._noise()))
+        if not self._best.rates or row.rate < needed or not self._fits(_repeat(row), row) or not self._take(row):
+            return None
+        return min(row.rates[-2:]) / self._best.rate - 1 if min(row.rates[-2:]) >= needed else None
 
     def _compared(self, row: Row, rival: str = "") -> str:
         if not self._best.rate:
@@ -221,9 +234,9 @@ class _Climber:
         spreads = [(max(row.rates) - min(row.rates)) / 2 / row.rate for row in (self._given, self._best) if row.rates]
         return max(NOISE, min(max(spreads, default=0.0), _MOST_NOISE))
 
-    def _play_off(self) -> None:
+    def _play_off(self) -> bool:
         """On a noisy machine the runners-up may have lost by bad luck: they get turns of their own while time lasts."""
-        noise = self._noise()
+        noise, before = self._noise(), self._best
         rivals = [row for row in self._rows.values() if row is not self._best and row is not self._given and row.rates]
         close = sorted((row for row in rivals if row.rate > self._best.rate * (1 - noise)), key=lambda row: -row.rate)
         for row in close[:_RIVALS] if noise > NOISE else ():
@@ -234,6 +247,7 @@ class _Climber:
             if gain > needed:
                 self._best.why += "; then replaced"
                 self._best = row
+        return self._best is not before
 
     def _take_turns(self, one: Row, other: Row) -> bool:
         """Both again, alternating, so that somebody else's load falls on both; False without the time or memory."""

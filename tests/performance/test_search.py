@@ -86,7 +86,7 @@ def test_what_is_found_early_and_slower_in_the_end_is_given_up():
     assert found.settings == {"workers": 2, "prefetch": 0}
 
     def rate(settings):
-        late = len(machine.measured) > 12  # after 2 was kept and 4 beat 2, in turns
+        late = len(machine.measured) > 6  # after 2 was kept and 4 beat 2
         return 100.0 if settings == GIVEN else 90.0 if late else 75.0 * settings["workers"]
 
     machine = MockMachine(rate)
