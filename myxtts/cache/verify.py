@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +43,7 @@ from myxtts.features.token_table import TokenTable
 
 log = logging.getLogger(__name__)
 
-_RUN_BYTES = 2 << 20
+_RUN_BYTES, _BUFFERS = 4 << 20, 3
 
 VerifyProgress = Callable[[int, int], None]
 
@@ -81,21 +83,39 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
 
 
 def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
-    """One thread reads and hashes in turns, 8 GB/s warm; hashes are taken at memory speed, and threads that shared the
-    work lost more on the GIL (one hand-over per utterance) than they won: 5.9 GB/s."""
+    """This thread hashes while another reads. Threads that share both lose more on the GIL, which changes hands for
+    every utterance's hash, than they win."""
     names = [name for name in payload_files(body["mode"]) if (cache / name).is_file()]
     total, done = sum((cache / name).stat().st_size for name in names), 0
     found: list[Damage] = []
-    buffer = memoryview(bytearray(_longest_run(cache, names)))
-    for name in names:
-        with open(cache / name, "rb", buffering=0) as file:
-            for run in _runs(cache, name, body["utterances"]):
-                held = os.preadv(file.fileno(), [buffer[: run.stop - run.start]], run.start)
-                found += [_name(cache, name, utterance) for utterance in _damaged(run, buffer[:held])]
-                done += run.stop - run.start
-                if progress:
-                    progress(done, total)
+    for name, run, held in _read_ahead(cache, names, body["utterances"]):
+        found += [_name(cache, name, utterance) for utterance in _damaged(run, held)]
+        done += run.stop - run.start
+        if progress:
+            progress(done, total)
     return found
+
+
+def _read_ahead(cache: Path, names: list[str], utterances: int) -> Iterator[tuple[str, Run, memoryview]]:
+    """The runs of the files with their bytes, which stay until the next run is asked for."""
+    size = _longest_run(cache, names)
+    free = deque(memoryview(bytearray(size)) for _ in range(_BUFFERS))
+    reading: deque[tuple[str, Run, Future[memoryview]]] = deque()
+    with ThreadPoolExecutor(1, "myxtts-verify") as reader, ExitStack() as files:
+        for name in names:
+            file = files.enter_context(open(cache / name, "rb", buffering=0))
+            for run in _runs(cache, name, utterances):
+                reading.append((name, run, reader.submit(_read, file.fileno(), run, free[0])))
+                free.rotate(-1)
+                if len(reading) == _BUFFERS:
+                    name_then, run_then, held = reading.popleft()
+                    yield name_then, run_then, held.result()
+        for name, run, held in reading:
+            yield name, run, held.result()
+
+
+def _read(file: int, run: Run, buffer: memoryview) -> memoryview:
+    return buffer[: os.preadv(file, [buffer[: run.stop - run.start]], run.start)]
 
 
 @dataclass(frozen=True)
