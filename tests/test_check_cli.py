@@ -93,6 +93,22 @@ def test_what_cannot_be_done_is_one_line(ask, corpus, words, message):
     assert message in json.loads(ask("check", *words, "--json", code=2).out)["error"]["message"]
 
 
+@pytest.mark.parametrize("words", [["--list", "/proc/a.jsonl"], ["--plot", "/proc/a.png"], ["--plot", "/dev/full"]])
+def test_a_target_that_cannot_be_written_is_found_before_the_work(ask, corpus, words, monkeypatch):
+    """Also by root, whom the permissions of a folder do not stop."""
+    monkeypatch.setattr("myxtts.corpus.check.check", lambda *_: pytest.fail("the work was done first"))
+    assert f"{words[1]} cannot be written" in ask("check", corpus, *words, code=2).err
+
+
+def test_trying_a_target_leaves_no_trace(ask, corpus, tmp_path):
+    earlier = (tmp_path / "x.png", tmp_path / "x.jsonl")
+    ask("check", corpus, "--plot", earlier[0], "--list", earlier[1])
+    (corpus / "metadata.csv").write_bytes(b"")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    ask("check", corpus, "--plot", earlier[0], "--list", earlier[1], code=2)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
 def test_flags_name_layout_speaker_and_language(ask, corpus, tmp_path):
     """What `check` read as one layout, `pack` reads as the same, and the cache remembers how."""
     (corpus / "metadata.csv").write_text("good00001|anna|One two three.\ngood00002|bo|Four five.\nbad|bo|Six.\n")

@@ -104,7 +104,11 @@ def test_an_empty_folder_no_metadata_and_no_audio(tmp_path, capsys):
     (only_text / "metadata.csv").write_bytes(b"")
     assert main(["pack", str(only_text), "-o", str(tmp_path / "x.cache"), *CHARACTERS]) == 2
     assert "error" in capsys.readouterr().err
+    (only_text / "metadata.csv").write_bytes(b"audio,text\n")
+    assert main(["pack", str(only_text), "-o", str(tmp_path / "x.cache"), *CHARACTERS]) == 2
+    assert "has no rows: nothing to pack" in capsys.readouterr().err
     assert not (tmp_path / "x.cache").exists()
+    assert not building_folder(tmp_path / "x.cache").exists()
 
 
 # ---- places that cannot be written ----------------------------------------------------------------------------------

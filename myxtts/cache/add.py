@@ -15,7 +15,7 @@ from typing import Any
 import xxhash
 
 from myxtts.cache.format import BLOBS, INDEX, REJECTED, column_file, load_manifest, payload_files
-from myxtts.cache.pack import PackSettings, ProgressCallback, build_and_publish, digest_of, go_on
+from myxtts.cache.pack import PackSettings, ProgressCallback, build_and_publish, digest_of, go_on, rows_of
 from myxtts.cache.prepare import Clip
 from myxtts.cache.publish import clear_leftovers, clone_file, empty_folder
 from myxtts.cache.reader import Cache
@@ -39,7 +39,8 @@ def add(
     """Append `corpus` to `cache`, packed as the cache was, and return the new cache.json.
 
     An utterance whose id, text and sound are in the cache is not added again; one that only shares its id gets the
-    corpus's name before it. So a corpus that has grown can be added again, and one that has not changes nothing.
+    corpus's name before it. So a corpus that has grown can be added again, and one that has not changes nothing: its
+    files may have other times (of a copy, say), for it is their sound that counts.
     """
     cache = cache.resolve()
     body = load_manifest(cache)
@@ -49,7 +50,7 @@ def add(
     settings = PackSettings.from_manifest(body)
     known = _Known(Cache(cache), corpus)
     start = functools.partial(_start, corpus, cache, body, settings)
-    grown = build_and_publish(cache, start, settings, executor, workers, progress, known.place)
+    grown = build_and_publish(cache, start, settings, executor, workers, progress, known.place, grown_from=body)
     current_monitor().count("cache.hits", body["utterances"])
     current_monitor().count("cache.misses", grown["utterances"] - body["utterances"])
     return grown
@@ -68,9 +69,10 @@ def _start(
     if going_on is not None:
         return going_on
     empty_folder(building)
+    rows = rows_of(corpus)
     for name in [*payload_files(body["mode"]), *map(column_file, {**INDEX, **BLOBS}), REJECTED]:
         clone_file(cache / name, building / name)
-    return CacheWriter(building, plan, table, [_end_of(cache, body)]), corpus.rows()
+    return CacheWriter(building, plan, table, [_end_of(cache, body)]), rows
 
 
 def _end_of(cache: Path, body: dict[str, Any]) -> dict[str, Any]:

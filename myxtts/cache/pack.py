@@ -21,7 +21,17 @@ from typing import Any
 
 import xxhash
 
-from myxtts.cache.format import FORMAT, JOURNAL, MANIFEST, MODES, REJECTED, is_cache_file, load_manifest
+from myxtts.cache.format import (
+    FORMAT,
+    JOURNAL,
+    MANIFEST,
+    MODES,
+    REJECTED,
+    dump_manifest,
+    is_cache_file,
+    load_manifest,
+    write_whole,
+)
 from myxtts.cache.journal import read_journal
 from myxtts.cache.prepare import Clip, Stamp, Symbols, make_symbols, prepare_clips
 from myxtts.cache.publish import building_folder, building_lock, clear_leftovers, empty_folder, publish
@@ -171,10 +181,12 @@ def build_and_publish(
     workers: int | None = None,
     progress: ProgressCallback | None = None,
     place: Place = lambda utterance, clip, text: utterance,
+    grown_from: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write the rows that `start` finds with the writer that it opens in the building folder, and publish that.
 
-    `place` may give an utterance another id, reject it, or give None: it is there already.
+    `place` may give an utterance another id, reject it, or give None: it is there already. If that was so for all, the
+    cache `grown_from` which it was made stays in its place, and only learns what its corpus looks like now.
     """
     workers = workers or default_workers()
     with building_lock(cache) as building:
@@ -182,8 +194,12 @@ def build_and_publish(
             with nullcontext(executor) if executor else ThreadPoolExecutor(workers, "myxtts-pack") as pool:
                 writer, rows = start(building)
                 body = _build(writer, _prepare_in_order(rows, pool, settings, workers), progress, place)
-            publish(building, cache)
-            (cache / JOURNAL).unlink()  # kept until now: a build that could not be published need not be made again
+            if grown_from is not None and body["checksums"] == grown_from["checksums"]:
+                write_whole(cache / MANIFEST, dump_manifest(body))
+                empty_folder(building)
+            else:
+                publish(building, cache)
+                (cache / JOURNAL).unlink()  # kept until now: what could not be published need not be made again
         except BrokenExecutor:
             raise CacheError(
                 "a packing worker died (killed, or out of memory): run the same command again, it goes on where it was"
@@ -302,7 +318,17 @@ def _start(
     if going_on is not None:
         return going_on
     empty_folder(building)
-    return CacheWriter(building, plan, table, []), corpus.rows()
+    rows = rows_of(corpus)
+    return CacheWriter(building, plan, table, []), rows
+
+
+def rows_of(corpus: Corpus) -> Iterator[Row]:
+    """The rows of a corpus that has some; known before anything is written."""
+    rows = corpus.rows()
+    first = next(rows, None)
+    if first is None:
+        raise CacheError("the corpus has no rows: nothing to pack")
+    return itertools.chain([first], rows)
 
 
 def go_on(
@@ -381,8 +407,6 @@ def _state(writer: CacheWriter) -> PackState:
 
 
 def _nothing_packed(writer: CacheWriter) -> str:
-    if not writer.reasons:
-        return "the corpus has no rows: nothing to pack"
     counts = ", ".join(f"{count} {reason}" for reason, count in writer.reasons.most_common())
     return f"all {writer.rows_read} rows were rejected ({counts}): see {writer.folder / REJECTED}"
 

@@ -35,7 +35,14 @@ def building_lock(cache: Path) -> Iterator[Path]:
         _recover(cache)
         yield building
     finally:
+        if _is_locked_by(descriptor, building) and not any(building.iterdir()):
+            building.rmdir()  # who had nothing to write leaves nothing behind
         os.close(descriptor)
+
+
+def _is_locked_by(descriptor: int, building: Path) -> bool:
+    """Whether the folder is still the one that was locked, not another that was made since that one was published."""
+    return building.exists() and os.path.samestat(os.fstat(descriptor), os.stat(building))
 
 
 def _lock(building: Path, cache: Path) -> int:
@@ -53,7 +60,7 @@ def _lock(building: Path, cache: Path) -> int:
         except BlockingIOError:
             os.close(descriptor)
             raise CacheLocked(f"another process is writing {cache}: wait for it, or choose another -o") from None
-        if building.exists() and os.path.samestat(os.fstat(descriptor), os.stat(building)):
+        if _is_locked_by(descriptor, building):
             return descriptor
         os.close(descriptor)  # the folder we locked was published meanwhile: it is no longer a building site
     raise CacheLocked(f"other processes keep writing {cache}: wait for them, or choose another -o")

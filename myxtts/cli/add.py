@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.config.config import XTTSConfig
 
     body = load_manifest(arguments.cache)
-    before = body["utterances"]
+    before, listed = body["utterances"], sum(body["rejected"].values())
     if arguments.speaker is None:
         # Of one person more is more of the same; several are told apart by their folders.
         one = len(body["speakers"]) == 1
@@ -48,6 +48,8 @@ def run(arguments: argparse.Namespace) -> Result:
     summary = Cache(arguments.cache).summary()
     added = summary["utterances"] - before
     text = f"added {added} utterances to {before}\n{describe_cache(summary)}"
-    if added:
+    if not added and sum(summary["rejected"].values()) == listed:
+        text = f"nothing to add: {arguments.cache} holds all of {arguments.corpus}\n{describe_cache(summary)}"
+    elif added:
         text += "\nnext: a run that trained on it goes on with 'myxtts train --replan'"
     return 0, {"added": added, **summary}, text

@@ -66,8 +66,7 @@ def run(arguments: argparse.Namespace) -> Result:
 def _refuse_late_errors(listed: Path, plot: Path | None) -> None:
     """Before an hour of work, not after it."""
     for file in filter(None, (listed, plot)):
-        if not file.parent.is_dir() or file.is_dir() or not os.access(file.parent, os.W_OK):
-            raise UsageError(f"{file} cannot be written: name a file in a folder that can be written")
+        _try_to_write(file)
     if listed.exists() and not _is_ours(listed):
         raise UsageError(f"{listed} exists and is no list of 'myxtts check': name another file with --list")
     if plot and plot.suffix != ".png":
@@ -76,6 +75,18 @@ def _refuse_late_errors(listed: Path, plot: Path | None) -> None:
         from myxtts.corpus.picture import find_matplotlib
 
         find_matplotlib()
+
+
+def _try_to_write(file: Path) -> None:
+    """By writing beside it, as will be done: root is allowed everything but a full disk and a read-only one."""
+    if file.exists() and not file.is_file():
+        raise UsageError(f"{file} cannot be written: it is no file; name one in a folder that can be written")
+    beside = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_bytes(b"?")
+        beside.unlink()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written ({error.strerror}): name one in a folder that can be") from None
 
 
 def _is_ours(path: Path) -> bool:

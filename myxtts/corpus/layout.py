@@ -26,7 +26,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -113,6 +113,17 @@ def find_audio(folder: Path, places: Sequence[str], name: str) -> Path | RowErro
             if fault.reason != "missing_audio":
                 return fault
     return RowError("missing_audio", f"there is no file {folder / places[0] / name}.wav")
+
+
+def first_of(name: str, files: Collection[str]) -> str:
+    """The audio file of this name among the files, by the order of the suffixes; a name for the error if none is."""
+    return next((f"{name}{suffix}" for suffix in AUDIO_SUFFIXES if f"{name}{suffix}" in files), f"{name}.wav")
+
+
+def same_name(row: int, id: str, audio: Path) -> Rejected:
+    """For a folder without a list, where `x.wav` and `x.flac` would both be 'x'."""
+    id = printable(id)
+    return Rejected(row, id, "duplicate_id", f"{printable(str(audio))}: another file beside it has the id {id!r}, too")
 
 
 def escapes(name: str) -> bool:

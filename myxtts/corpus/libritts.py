@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from myxtts.corpus.layout import AUDIO_SUFFIXES, Layout, look, read_text
+from myxtts.corpus.layout import AUDIO_SUFFIXES, Layout, first_of, look, read_text, same_name
 from myxtts.corpus.utterance import Rejected, Row
 from myxtts.corpus.walk import glimpse, walk
 
@@ -27,7 +27,7 @@ class LibriTTS(Layout):
         return next((file.parent for file in glimpse(path, _DEPTH) if file.name.endswith(_TEXTS)), None)
 
     def count(self) -> int:
-        return sum(len(_stems(files)) for _, files, _ in walk(self.folder))
+        return sum(len(_stems(files)) + len(_seconds(files)) for _, files, _ in walk(self.folder))
 
     def rows(self) -> Iterator[Row]:
         row = 0
@@ -39,14 +39,23 @@ class LibriTTS(Layout):
             for name in sorted(_stems(files)):
                 row += 1
                 yield self._row(row, folder, name, there)
+            for name, file in _seconds(files):
+                row += 1
+                yield same_name(row, name, folder / file)
 
     def _row(self, row: int, folder: Path, name: str, there: set[str]) -> Row:
         text = next((suffix for suffix in _TEXTS if f"{name}{suffix}" in there), _TEXTS[0])
-        suffix = next((suffix for suffix in AUDIO_SUFFIXES if f"{name}{suffix}" in there), AUDIO_SUFFIXES[0])
-        path = folder / f"{name}{suffix}"
+        path = folder / first_of(name, there)
         speaker, found, _ = name.partition("_")
         words = read_text(folder / f"{name}{text}")
         return self.utterance(row, name, look(path) or path, words, speaker if found else "")
+
+
+def _seconds(files: list[str]) -> list[tuple[str, str]]:
+    """(id, file) of audio beside which another file of the same name comes first."""
+    there = set(files)
+    named = [(file.removesuffix(suffix), file) for suffix in AUDIO_SUFFIXES for file in files if file.endswith(suffix)]
+    return sorted((name, file) for name, file in named if file != first_of(name, there))
 
 
 def _stems(files: list[str]) -> set[str]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from myxtts.corpus.layout import Layout, escapes, look
 from myxtts.corpus.lines import count_lines, first_line, read_lines
+from myxtts.corpus.records import join_rows
 from myxtts.corpus.utterance import Rejected, Row
 from myxtts.errors import CorpusError, RowError
 
@@ -55,8 +56,9 @@ class Table(Layout):
         raise NotImplementedError
 
     def count(self) -> int:
-        header = 0 if is_json(self.metadata) else 1
-        return max(count_lines(self.metadata) - header, 0)
+        if is_json(self.metadata):
+            return count_lines(self.metadata)
+        return max(sum(1 for _, line in self._lines() if line.strip()) - 1, 0)
 
     def rows(self) -> Iterator[Row]:
         return self._json_rows() if is_json(self.metadata) else self._table_rows()
@@ -69,11 +71,29 @@ class Table(Layout):
                 except RowError as error:
                     yield Rejected(row, "", error.reason, error.message)
 
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        """The rows with their numbers: lines, but for a CSV file, whose quoted cells may hold line breaks."""
+        header = first_line(self.metadata)
+        delimiter, lines = find_delimiter(header, self.metadata.suffix), read_lines(self.metadata)
+        if delimiter in "\t|":
+            return enumerate(lines, start=1)
+        columns = split_line(header, delimiter) or []
+        return join_rows(
+            lines,
+            lambda line: split_line(line, delimiter) is not None,
+            lambda line: self._is_usable(columns, split_line(line, delimiter)),
+        )
+
+    def _is_usable(self, columns: list[str], cells: list[str] | None) -> bool:
+        """Whether the cells are a row by themselves: as many as there are columns, and one of them an audio file."""
+        if cells is None or len(cells) != len(columns):
+            return False
+        return any(cell and isinstance(self._find_audio(cell.strip(), ""), Path) for cell in cells)
+
     def _table_rows(self) -> Iterator[Row]:
-        """Line by line: a quote that is never closed costs its own row, with a reason, and not those that follow it."""
         delimiter = find_delimiter(first_line(self.metadata), self.metadata.suffix)
         header: list[str] | None = None
-        for row, line in enumerate(read_lines(self.metadata), start=1):
+        for row, line in self._lines():
             if not line.strip():
                 continue
             cells = split_line(line, delimiter)
@@ -81,7 +101,10 @@ class Table(Layout):
                 header = [cell.strip().lower() for cell in cells or []]
                 positions = self._positions(header)
             elif cells is None:
-                yield Rejected(row, "", "bad_row", "a quoted cell is not closed in its line, or goes on after its end")
+                message = (
+                    f"a quoted cell of line {row} is not closed, or goes on after its end: quotes inside are doubled"
+                )
+                yield Rejected(row, "", "bad_row", message)
             elif len(cells) != len(header):
                 message = f"expected {len(header)} columns ({', '.join(header)}), found {len(cells)}"
                 yield Rejected(row, "", "bad_row", message)

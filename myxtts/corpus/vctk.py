@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from myxtts.corpus.layout import AUDIO_SUFFIXES, Layout, look, read_text
+from myxtts.corpus.layout import AUDIO_SUFFIXES, Layout, first_of, look, read_text, same_name
 from myxtts.corpus.utterance import Row
 from myxtts.corpus.walk import glimpse
 from myxtts.errors import CorpusError
@@ -41,14 +41,14 @@ class VCTK(Layout):
     def rows(self) -> Iterator[Row]:
         row = 0
         for speaker in sorted(_names(self.texts) | _names(self.audio)):
-            audio: dict[str, str] = {}
-            for name in sorted(_names(self.audio / speaker)):
-                if name.endswith(AUDIO_SUFFIXES):
-                    audio.setdefault(_MICROPHONE.sub("", Path(name).stem), name)
+            audio, seconds = _sort(_names(self.audio / speaker))
             texts = {name.removesuffix(".txt") for name in _names(self.texts / speaker) if name.endswith(".txt")}
             for name in sorted(texts | audio.keys()):
                 row += 1
                 yield self._row(row, speaker, name, audio.get(name))
+            for name, file in seconds:
+                row += 1
+                yield same_name(row, name, self.audio / speaker / file)
 
     def _row(self, row: int, speaker: str, name: str, file: str | None) -> Row:
         path = self.audio / speaker / (file or f"{name}.wav")
@@ -58,6 +58,20 @@ class VCTK(Layout):
 
 def _audio_folder(folder: Path) -> Path | None:
     return next((folder / name for name in _AUDIO_FOLDERS if (folder / name).is_dir()), None)
+
+
+def _sort(files: set[str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """{id: file} of the first microphone; and (id, file) of what differs from a file beside it in its suffix only."""
+    audio: dict[str, str] = {}
+    seconds = []
+    for file in sorted(file for file in files if file.endswith(AUDIO_SUFFIXES)):
+        stem = Path(file).stem
+        name = _MICROPHONE.sub("", stem)
+        if file == first_of(stem, files):
+            audio.setdefault(name, file)
+        else:
+            seconds.append((name, file))
+    return audio, seconds
 
 
 def _names(folder: Path) -> set[str]:

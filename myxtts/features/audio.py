@@ -44,8 +44,17 @@ class AudioSettings:
 
 def load_clip(path: str | os.PathLike[str], settings: AudioSettings) -> NDArray[np.int16]:
     """The file as it goes into a cache: int16 [samples] at 22,050 Hz. An unusable file is a `RowError`."""
+    return to_clip(*read_sound(path, settings), settings)
+
+
+def read_sound(path: str | os.PathLike[str], settings: AudioSettings) -> tuple[NDArray[Any], int]:
+    """The sound of a file as it was recorded, mono, with its rate."""
     audio, rate = read_audio(path, settings.max_seconds)
-    audio = check_samples(audio)
+    return check_samples(audio), rate
+
+
+def to_clip(audio: NDArray[Any], rate: int, settings: AudioSettings) -> NDArray[np.int16]:
+    """A sound at any rate as it goes into a cache."""
     if rate != SAMPLE_RATE:
         audio = resample(to_float(audio), rate)
     if settings.trim_silence:
@@ -112,20 +121,25 @@ def resample(audio: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
     return soxr.resample(audio, rate, SAMPLE_RATE, quality="HQ")
 
 
-def trim_silence(audio: NDArray[Any], threshold_db: float) -> NDArray[Any]:
+def trim_silence(audio: NDArray[Any], threshold_db: float, hop: int = HOP_SAMPLES) -> NDArray[Any]:
     """Cut both ends to where a hop's energy comes within `threshold_db` of the loudest hop, with 46 ms of margin."""
-    energy = _hop_energy(audio)
+    energy = hop_energy(audio, hop)
     if len(energy) < 2:
         return audio
+    first, last = loud_hops(energy, threshold_db)
+    first, last = max(first - TRIM_MARGIN_HOPS, 0), last + 1 + TRIM_MARGIN_HOPS
+    return audio[first * hop : last * hop if last < len(energy) else len(audio)]
+
+
+def loud_hops(energy: NDArray[np.float32], threshold_db: float) -> tuple[int, int]:
+    """The first and the last hop within `threshold_db` of the loudest."""
     loud = np.flatnonzero(energy >= energy.max() * 10.0 ** (-threshold_db / 10.0))
-    first = max(int(loud[0]) - TRIM_MARGIN_HOPS, 0)
-    last = int(loud[-1]) + 1 + TRIM_MARGIN_HOPS
-    return audio[first * HOP_SAMPLES : last * HOP_SAMPLES if last < len(energy) else len(audio)]
+    return int(loud[0]), int(loud[-1])
 
 
-def _hop_energy(audio: NDArray[Any]) -> NDArray[np.float32]:
+def hop_energy(audio: NDArray[Any], hop: int = HOP_SAMPLES) -> NDArray[np.float32]:
     """Sum of squares of each whole hop, in blocks: a float copy of a long clip would be fresh pages each time."""
-    hops = audio[: len(audio) // HOP_SAMPLES * HOP_SAMPLES].reshape(-1, HOP_SAMPLES)
+    hops = audio[: len(audio) // hop * hop].reshape(-1, hop)
     energy = np.empty(len(hops), np.float32)
     for start in range(0, len(hops), _ENERGY_HOPS):
         block = hops[start : start + _ENERGY_HOPS].astype(np.float32, copy=False)

@@ -1,5 +1,7 @@
 """A cache that grows: what was in it stays, what is new follows, and nobody who reads it is disturbed."""
 
+import json
+import os
 import shutil
 
 import numpy as np
@@ -9,6 +11,7 @@ from corpora import sentence, write_tone
 from myxtts.cache.add import add
 from myxtts.cache.format import load_manifest
 from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.publish import building_folder
 from myxtts.cache.reader import Cache
 from myxtts.cache.verify import repair, verify
 from myxtts.cli import main
@@ -99,6 +102,36 @@ def test_what_is_there_is_not_added_again(anna, tmp_path):
         file.write("late|One more sentence\n")
     assert add(open_corpus(anna), cache)["utterances"] == 13
     assert list(utterances_of(Cache(cache)))[12:] == ["late"]
+
+
+def test_files_that_were_only_touched_bring_nothing(anna, tmp_path, capsys):
+    """The sound is the same: no file of the cache is written again but the one that remembers the times."""
+    cache = tmp_path / "v.cache"
+    (anna / "wavs" / "utt00003.wav").write_bytes(b"")  # its row is listed, once
+    pack(open_corpus(anna), cache, CHARACTERS)
+    before = {path.name: (path.stat().st_ino, path.read_bytes()) for path in cache.iterdir()}
+    for wav in (anna / "wavs").iterdir():
+        os.utime(wav, (1, 1))
+    assert main(["add", str(anna), "-o", str(cache)]) == 0
+    assert f"nothing to add: {cache} holds all of {anna}" in capsys.readouterr().out
+    after = {path.name: (path.stat().st_ino, path.read_bytes()) for path in cache.iterdir()}
+    changed = {name for name in before | after if before.get(name) != after.get(name)}
+    assert changed == {"cache.json"}
+    assert Cache(cache).id == json.loads(before["cache.json"][1])["id"]
+    assert not building_folder(cache).exists()
+    assert verify(cache) == []
+    pack(open_corpus(anna), cache, CHARACTERS)  # is up to date: no CacheMismatch
+
+
+def test_an_empty_corpus_is_not_added(anna, tmp_path):
+    cache = tmp_path / "v.cache"
+    pack(open_corpus(anna), cache, CHARACTERS)
+    before = load_manifest(cache)
+    (tmp_path / "m.csv").write_text("audio,text\n")
+    with pytest.raises(CacheError, match="no rows"):
+        add(open_corpus(tmp_path / "m.csv"), cache)
+    assert load_manifest(cache) == before
+    assert not building_folder(cache).exists()
 
 
 def test_a_killed_addition_goes_on_and_ends_the_same(anna, bob, tmp_path, monkeypatch):

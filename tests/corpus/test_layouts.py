@@ -245,6 +245,60 @@ def test_manifest(put):
     assert opened(folder, "manifest") == [("one", "Hello.", "speaker", "fa"), (3, "../two", "escapes_folder")]
 
 
+def test_a_quoted_cell_may_go_on_over_lines(put):
+    table = 'audio,text,id\na.wav,"One ""two""\n\nthree, four",x\na.wav,Plain,y\na.wav,"The\r\nend",z\n'
+    folder = put({"manifest.csv": table, "a.wav": None})
+    assert [(row.row, row.id, " ".join(row.text.split())) for row in open_corpus(folder).rows()] == [
+        (2, "x", 'One "two" three, four'),
+        (5, "y", "Plain"),
+        (6, "z", "The end"),
+    ]
+    assert opened(folder, "manifest")[2][1] == "The end"
+    assert opened(put({"metadata.csv": 'file_name,text\na.wav,"One\ntwo"\n'}) / "metadata.csv", "huggingface")
+
+
+@pytest.mark.parametrize(
+    "lonely",
+    ['a.wav,"never closed,x', 'a.wav,"ends" too early,x', '"a.wav,Text,x', 'a.wav,Text,"x', 'a.wav,"Text, ""x""'],
+)
+@pytest.mark.parametrize("after", ["", 'a.wav,"A, b",q\n', 'a.wav,late",q\n', 'a.wav,x,"\n', 'a.wav,"c\nd",q\n'])
+@pytest.mark.parametrize("good", [1, 99, 300])
+def test_a_quote_that_is_never_closed_costs_its_own_line(put, lonely, after, good):
+    """Whatever follows: rows without quotes, with quotes, and one with the other half of the quote."""
+    rows = "".join(f"a.wav,Text {n},id{n}\n" for n in range(good))
+    found = seen(open_corpus(put({"manifest.csv": f"audio,text,id\n{lonely}\n{rows}{after}", "a.wav": None})))
+    assert found[0] == (2, "", "bad_row")
+    assert [row[0] for row in found[1 : good + 1]] == [f"id{n}" for n in range(good)]
+    message = next(open_corpus(put({}), "manifest").rows()).message
+    assert "line 2" in message or "columns" in message
+
+
+def test_lists_that_are_no_csv_stay_lines(put):
+    folder = put({"metadata.csv": 'a|"One\nb|two"\n', "wavs/a.wav": None, "wavs/b.wav": None})
+    assert [row.text for row in open_corpus(folder).rows()] == ['"One', 'two"']
+
+
+def test_two_files_of_one_name_are_one_utterance_and_a_rejection(put):
+    folder = put({**libritts("84_121_1_0"), "LibriTTS/dev-clean/84/121/84_121_1_0.flac": None})
+    assert opened(folder, "libritts")[0][0] == "84_121_1_0"
+    assert opened(folder, "libritts")[1:] == [(2, "84_121_1_0", "duplicate_id")]
+    first, second = open_corpus(folder).rows()
+    assert first.audio.suffix == ".wav"
+    assert "84_121_1_0.flac" in second.message
+
+
+def test_two_microphones_are_no_duplicates_but_two_formats_are(put):
+    names = ["p1_1_mic1.flac", "p1_1_mic1.wav", "p1_1_mic2.flac", "p1_2.ogg", "p1_2.mp3"]
+    texts = {f"txt/p1/p1_{n}.txt": "Hello." for n in (1, 2)}
+    folder = put({**texts, **{f"wav48/p1/{name}": None for name in names}})
+    rows = list(open_corpus(folder).rows())
+    assert [row.audio.name for row in rows[:2]] == ["p1_1_mic1.wav", "p1_2.ogg"]
+    assert [(row.id, row.reason, row.message.split("/")[-1].split(":")[0]) for row in rows[2:]] == [
+        ("p1_1", "duplicate_id", "p1_1_mic1.flac"),
+        ("p1_2", "duplicate_id", "p1_2.mp3"),
+    ]
+
+
 # ---- which one ------------------------------------------------------------------------------------------------------
 
 
