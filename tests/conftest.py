@@ -1,8 +1,10 @@
 """Fixtures that every room's tests may use."""
 
 import contextlib
+import fcntl
 import io
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -35,16 +37,46 @@ def mounted(tmp_path):
         subprocess.run(["umount", place], check=True)
 
 
+@pytest.fixture
+def briefly(monkeypatch):
+    """The doctor measures for half a second instead of fifteen: enough to tell causes that are far apart."""
+    from myxtts.performance import observe, resident
+
+    monkeypatch.setattr(observe, "LOADER_SECONDS", 0.4)
+    monkeypatch.setattr(observe, "LOOP_SECONDS", 0.4)
+    monkeypatch.setattr(observe, "_WARM_UP_SECONDS", 0.1)
+    monkeypatch.setattr(resident, "DEVICE_SECONDS", 0.1)
+
+
 @pytest.fixture(scope="session")
 def trained_run(tmp_path_factory) -> tuple[Path, dict]:
     """(run directory, summary): the real model, made small, trained by the real command on two shapes of batches, with
-    everything that happens now and then; and with a reference shorter than the one that speaking takes."""
+    everything that happens now and then; and with a reference shorter than the one that speaking takes.
+    Nobody may write to it."""
+    folder = shared_folder(tmp_path_factory, "trained")
+    told = folder / "told.json"
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.is_file():
+            told.write_text(train_small(folder))
+    return folder / "run", json.loads(told.read_text())
+
+
+def shared_folder(factory, name: str) -> Path:
+    """One for all processes of pytest-xdist, of which each would make its own; without it as any other folder."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return factory.mktemp(name)
+    folder = factory.getbasetemp().parent / name  # above the one of this process, made anew for each run of pytest
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def train_small(folder: Path) -> str:
     from training.small_run import SMALL
 
     from myxtts.cli import main
     from myxtts.models import sizes
 
-    folder = tmp_path_factory.mktemp("trained")
     write_corpus(folder / "voice", 40, (0.4, 1.2))
     settings = {
         "data.text_tokens": "characters", "data.num_buckets": 2, "data.batch_size": 8, "data.reference_frames": 32,
@@ -56,4 +88,4 @@ def trained_run(tmp_path_factory) -> tuple[Path, dict]:
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as told:
         patch.setitem(sizes.SIZES, "tiny", SMALL)
         assert main(words) == 0
-    return folder / "run", json.loads(told.getvalue())
+    return told.getvalue()

@@ -80,16 +80,6 @@ def test_a_reader_takes_twenty_lines():
 # ---- somebody else's loader ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def briefly(monkeypatch):
-    """The doctor measures for half a second instead of fifteen."""
-    from myxtts.performance import observe, resident
-
-    for name, seconds in {"LOADER_SECONDS": 0.4, "LOOP_SECONDS": 0.4, "_WARM_UP_SECONDS": 0.1}.items():
-        monkeypatch.setattr(observe, name, seconds)
-    monkeypatch.setattr(resident, "DEVICE_SECONDS", 0.1)
-
-
 def test_the_doctor_on_somebody_elses_loader(briefly, capsys):
     runpy.run_path(str(EXAMPLES / "diagnose_a_loader.py"), run_name="__main__")
     told = capsys.readouterr().out

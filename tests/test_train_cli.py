@@ -21,8 +21,8 @@ from corpora import write_corpus
 from training.small_run import SMALL
 from training.stand_in import StandInModel, build_stand_in
 
-from myxtts.cli import main
-from myxtts.cli.train import OPTIMIZATION_LEVELS
+from myxtts.cli import _parser, main
+from myxtts.cli.train import OPTIMIZATION_LEVELS, settings_of
 from myxtts.config.config import XTTSConfig
 from myxtts.models import sizes, weights
 from myxtts.training.checkpoint import RunLock, load
@@ -212,6 +212,16 @@ def test_optimization_levels_are_bundles_of_settings(corpus, tmp_path, ask, monk
     assert config.data.prefetch_buffer_size == expected.data.prefetch_buffer_size
     assert (config.data.prefetch_to_gpu, config.data.enhanced_gpu_prefetch) == (False, False)
     assert (config.data.num_workers, config.model.size, config.training.minutes) == (3, "small", 1.5)
+
+
+def test_what_set_names_wins_over_the_bundle():
+    words = ["train", "--optimization-level", "basic", "--set", "data.prefetch_buffer_size=7",
+             "--set", "training.precision = bfloat16"]  # fmt: skip
+    config = settings_of(_parser().parse_args(words))
+    assert (config.data.prefetch_buffer_size, config.training.precision) == (7, "bfloat16")
+    assert (config.data.prefetch_to_gpu, config.training.enable_xla_compilation) == (False, False)
+    config = settings_of(_parser().parse_args([*words, "--prefetch-buffer-size", "3"]))
+    assert config.data.prefetch_buffer_size == 3  # a flag for that one setting says it last
 
 
 @pytest.mark.parametrize(

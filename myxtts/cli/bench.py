@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> Result:
         from myxtts.performance.report.bench import write_bench_report
 
         write_bench_report(arguments.html, result, config)
-    return 0, result, as_table(result)
+    return 0, result, as_table(result) + (f"\nfor the browser: {arguments.html}" if arguments.html else "")
 
 
 def _step_times(text: str) -> list[float]:

@@ -8,8 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.monitor import seconds
-from myxtts.cli.shared import Result, add_config_flags, add_verb, load_config, progress_bar
+from myxtts.cli.shared import Result, above_zero, add_config_flags, add_verb, load_config, progress_bar
 
 _CHECKS = 8
 
@@ -21,8 +20,12 @@ def add(verbs: Any) -> None:
                         help="default: gpu-check.json")  # fmt: skip
     parser.add_argument("--demo", metavar="DIR", type=Path, default=Path("demo"),
                         help="where the demo corpus is, or is made (default: demo)")  # fmt: skip
-    parser.add_argument("--minutes", metavar="M", type=seconds, default=2.0, help="of training (default 2)")
+    parser.add_argument("--minutes", metavar="M", type=minutes, default=2.0, help="of training (default 2)")
     add_config_flags(parser)
+
+
+def minutes(text: str) -> float:
+    return above_zero(text, "minutes")
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, add_verb
+from myxtts.cli.shared import Result, UsageError, above_zero, add_verb
 
 
 def add(verbs: Any) -> None:
@@ -23,13 +23,7 @@ def add(verbs: Any) -> None:
 
 
 def seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e9:  # NaN fails too
-        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above 0")
-    return value
+    return above_zero(text, "seconds")
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from myxtts.cli.shared import Result, UsageError, add_verb, progress_bar
+
+_OPTIONS = ("language", "speed", "steps", "temperature", "seed", "vocoder")  # of a request; each is a flag
 
 
 def add(verbs: Any) -> None:
@@ -33,20 +36,15 @@ def add(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     text = _text(arguments)
     _check_output(arguments.output)
+    from myxtts.models.description import find_checkpoint
+
+    folder = find_checkpoint(arguments.model)  # once: a training that goes on meanwhile may find a better one
+    request, voice = _checked(arguments, text, folder)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from myxtts.inference.speech import join
     from myxtts.inference.synthesizer import Synthesizer
 
-    pieces = Synthesizer.load(arguments.model).stream(
-        text,
-        arguments.voice,
-        language=arguments.language,
-        speed=arguments.speed,
-        steps=arguments.steps,
-        temperature=arguments.temperature,
-        seed=arguments.seed,
-        vocoder=arguments.vocoder,
-    )
+    pieces = Synthesizer.load(folder).speak(request, voice)
     spoken = []
     with progress_bar(len(text), "speaking", "char") as bar:
         for piece in pieces:
@@ -64,12 +62,31 @@ def run(arguments: argparse.Namespace) -> Result:
     return 0, result, f"{arguments.output}: {speech.seconds:.1f} s of speech, {len(spoken)} sentence(s)"
 
 
+def _checked(arguments: argparse.Namespace, text: str, folder: Path) -> tuple[Any, Any]:
+    """What to say and in which voice; whatever is wrong with either is said before TensorFlow is loaded."""
+    from myxtts.inference.reference import load_reference, read_voice
+    from myxtts.inference.request import make_request
+    from myxtts.inference.script import Script
+    from myxtts.models.description import ModelDescription
+
+    description = ModelDescription.load(folder)
+    options = {name: getattr(arguments, name) for name in _OPTIONS}
+    request = make_request(Script(description), text, **options)
+    return request, read_voice(arguments.voice, load_reference(folder), description.audio)
+
+
 def _check_output(path: Path) -> None:
     """Before anything is spoken: a book is long."""
     if path.suffix.lower() not in (".wav", ".flac"):
         raise UsageError(f"-o {path}: expected a name that ends in .wav or .flac")
     if not path.parent.is_dir():
         raise UsageError(f"-o {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise UsageError(f"-o {path}: there is a folder of that name, choose another one")
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()  # permissions alone do not tell it for root
+    except OSError as error:
+        raise UsageError(f"-o {path}: cannot write in {path.parent} ({error.strerror}), choose another place") from None
 
 
 def _text(arguments: argparse.Namespace) -> str:

@@ -211,6 +211,16 @@ def positive(text: str) -> int:
     return value
 
 
+def above_zero(text: str, unit: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:  # NaN fails too
+        raise argparse.ArgumentTypeError(f"{text} is not a number of {unit} above 0")
+    return value
+
+
 def progress_bar(total: int, verb: str, unit: str) -> Any:
     """A progress bar with rate and ETA on stderr; one line every ten seconds where stderr is not a terminal."""
     from tqdm import tqdm

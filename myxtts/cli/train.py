@@ -72,7 +72,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--preprocessing-mode", choices=("precompute", "on_the_fly", "auto"),
                         help="where the mel is made: data.preprocessing_mode")  # fmt: skip
     parser.add_argument("--optimization-level", choices=tuple(OPTIMIZATION_LEVELS), default="enhanced",
-                        help="basic: float32, nothing staged ahead; experimental: also XLA")  # fmt: skip
+                        help="basic: float32, nothing staged ahead; experimental: also XLA; --set wins")  # fmt: skip
     parser.add_argument("--disable-tf-native-loading", action="store_true",
                         help="per-file loaders decode in Python; training packs first, decodes nothing")  # fmt: skip
     parser.add_argument("--disable-gpu-prefetch", action="store_true", help="copy a batch when its step begins")
@@ -122,11 +122,12 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def settings_of(arguments: argparse.Namespace) -> Any:
-    """The config, then the bundle of --optimization-level, then single flags."""
+    """The config, then the bundle of --optimization-level, but for what --set names, then single flags."""
     config = load_config(arguments)
+    named = {text.partition("=")[0].strip() for text in arguments.overrides}
     for section, values in OPTIMIZATION_LEVELS[arguments.optimization_level].items():
-        for key, value in values.items():
-            setattr(getattr(config, section), key, value)
+        for key in values.keys() - {name.removeprefix(f"{section}.") for name in named}:
+            setattr(getattr(config, section), key, values[key])
     for name, section in _SETTINGS.items():
         if getattr(arguments, name) is not None:
             setattr(getattr(config, section), name, getattr(arguments, name))

@@ -30,6 +30,20 @@ class Reference(NamedTuple):
     lengths: NDArray[np.int32]  # [crops]
 
 
+AnyReference = Path_ | Sequence[Path_] | Reference
+
+
+def read_voice(voice: AnyReference | None, own: Reference | None, audio: dict[str, Any]) -> Reference:
+    """The recordings that a request names, or the model's own voice."""
+    if isinstance(voice, Reference):
+        return voice
+    if voice is not None:
+        return read_references(voice, audio)
+    if own is None:
+        raise SpeechError("this model has no voice of its own: give a recording of the wanted voice with --voice")
+    return own
+
+
 def read_references(paths: Path_ | Sequence[Path_], audio: dict[str, Any]) -> Reference:
     """The crops of one or several recordings, prepared as the corpus was (`ModelDescription.audio`)."""
     if isinstance(paths, str | os.PathLike):

@@ -39,7 +39,7 @@ class Script:
         self._table = TokenTable(description.token_table)
         # The table has more symbols than any one corpus: of the others the model has only random numbers.
         self._known = frozenset(description.learnt or description.token_table)
-        self.languages = list(description.languages)
+        self.languages, self.head = list(description.languages), description.head
 
     def language(self, name: str | None) -> int:
         """The position of a language among the model's; without a name the first, which is the most common one."""

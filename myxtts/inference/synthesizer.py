@@ -6,44 +6,25 @@ heard before the last is computed, and memory does not grow with the text.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from myxtts.errors import SpeechError
 from myxtts.features.mel import N_MELS
-from myxtts.inference.reference import CROP_FRAMES, Reference, load_reference, read_references
+from myxtts.inference.reference import CROP_FRAMES, AnyReference, Reference, load_reference, read_voice
+from myxtts.inference.request import Request, make_request
 from myxtts.inference.script import Line, Script
 from myxtts.inference.speech import Speech, add_pause, join
-from myxtts.inference.vocoder import DEFAULT_VOCODER, Vocoder, find_vocoder
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
 from myxtts.models.reference_encoder import Voice
 from myxtts.models.xtts import XTTS
 
-FLOW_STEPS = 8
-TEMPERATURE = 0.667
-_SLOWEST, _FASTEST = 0.25, 4.0
-_MOST_STEPS = 256
-
-AnyVoice = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Voice | None
-
-
-class _Request(NamedTuple):
-    """Everything about a request that is the same for each of its sentences."""
-
-    language: int
-    voice: Voice
-    speed: float
-    steps: int
-    temperature: float
-    seed: int
-    vocoder: Vocoder
+AnyVoice = AnyReference | Voice | None
 
 
 class Synthesizer:
@@ -76,77 +57,49 @@ class Synthesizer:
         speech.timings["first_audio_ms"] = first_ms
         return speech
 
-    def stream(
-        self,
-        text: str,
-        voice: AnyVoice = None,
-        *,
-        language: str | None = None,
-        speed: float = 1.0,
-        steps: int | None = None,
-        temperature: float = TEMPERATURE,
-        seed: int = 0,
-        vocoder: str = DEFAULT_VOCODER,
-    ) -> Iterator[Speech]:
+    def stream(self, text: str, voice: AnyVoice = None, **options: Any) -> Iterator[Speech]:
         """One sentence after the other, each as soon as it is done, with the pause that follows it.
 
         `voice` is one recording, several (which are averaged), or a `Voice` of `hear`; without it the model's own.
-        `steps` are those of the flow head; without them the regression head speaks where there is one.
+        Options are those of `make_request`: language, speed, steps, temperature, seed, vocoder.
         The request is checked before this returns.
         """
-        _check_range("speed", speed, _SLOWEST, _FASTEST)
-        _check_range("temperature", temperature, 0.0, 2.0)
-        wanted, sound = self._steps(steps), find_vocoder(vocoder)
-        position = self._script.language(language)
+        return self.speak(make_request(self._script, text, **options), voice)
+
+    def speak(self, request: Request, voice: AnyVoice = None) -> Iterator[Speech]:
+        """The same for a request that was checked before the model was there."""
         started = time.perf_counter()
-        lines = self._script.lines(text, position)
-        text_ms, started = _since(started), time.perf_counter()
         spoken_in = voice if isinstance(voice, Voice) else self.hear(voice)
-        timings = {"text_ms": text_ms, "voice_ms": _since(started)}
-        return self._speak(lines, _Request(position, spoken_in, speed, wanted, temperature, seed, sound), timings)
+        timings = {"text_ms": request.text_ms, "voice_ms": _since(started)}
+        return self._speak(request, spoken_in, timings)
 
-    def hear(self, voice: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None) -> Voice:
+    def hear(self, voice: AnyReference | None = None) -> Voice:
         """The voice of one or several recordings, or the model's own: hand it to `say` to hear them only once."""
-        if voice is not None:
-            reference = read_references(voice, self.description.audio)
-        elif self._reference is not None:
-            reference = self._reference
-        else:
-            raise SpeechError("this model has no voice of its own: give a recording of the wanted voice with --voice")
-        return Voice(*self._hear(*reference))
+        return Voice(*self._hear(*read_voice(voice, self._reference, self.description.audio)))
 
-    def _speak(self, lines: list[Line], request: _Request, timings: dict[str, float]) -> Iterator[Speech]:
-        for number, line in enumerate(lines):
+    def _speak(self, request: Request, voice: Voice, timings: dict[str, float]) -> Iterator[Speech]:
+        for number, line in enumerate(request.lines):
             started = time.perf_counter()
-            mel = self._mel(line, number, request)
+            mel = self._mel(line, number, request, voice)
             mel_ms, started = _since(started), time.perf_counter()
             audio = request.vocoder(mel)
             spent = {"mel_ms": mel_ms, "vocoder_ms": _since(started)}
             yield add_pause(Speech(audio, mel, line.text, timings | spent, line.skipped), line.pause_seconds)
             timings = {}  # the text was read and the voice heard once, for the first sentence
 
-    def _mel(self, line: Line, number: int, request: _Request) -> np.ndarray:
+    def _mel(self, line: Line, number: int, request: Request, voice: Voice) -> np.ndarray:
         if request.steps not in self._speakers:
             self._speakers[request.steps] = _graph(self.model, request.steps)
         mel, lengths, _ = self._speakers[request.steps](
             line.tokens[None],
             np.array([len(line.tokens)], np.int32),
             np.array([request.language], np.int32),
-            *request.voice,
+            *voice,
             np.float32(request.speed),
             np.float32(request.temperature),
             np.array([request.seed & 0x7FFFFFFF, number], np.int32),
         )
         return mel.numpy()[0, : int(lengths[0])]
-
-    def _steps(self, steps: int | None) -> int:
-        head = self.description.head
-        if steps is None:
-            return FLOW_STEPS if head == "flow" else 0
-        if head == "regression":
-            raise SpeechError(f"found {steps} flow steps, but this model has a regression head only: leave --steps out")
-        _check_range("steps", steps, 1 if head == "flow" else 0, _MOST_STEPS)
-        return int(steps)
 
 
 def _graph(model: XTTS, steps: int) -> Any:
@@ -168,11 +121,6 @@ def _graph(model: XTTS, steps: int) -> Any:
         spec([2], tf.int32),
     ]
     return tf.function(speak, input_signature=signature, autograph=False)
-
-
-def _check_range(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise SpeechError(f"found {name} {value:g}, expected {low:g} to {high:g}")
 
 
 def _since(started: float) -> float:

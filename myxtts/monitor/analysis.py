@@ -170,7 +170,14 @@ def _event_lines(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if traces:
         yield "traces", f"{traces}, of them {found['traces_after_start']} after the first step"
     for name, share in found["cache_hit_shares"].items():
-        yield "cache", f"{name}: {share:.1%} hits"
+        yield "cache", _cache_words(name, share, summary["counters"].get(f"{name}.misses", 0))
+
+
+def _cache_words(name: str, share: float, made: int) -> str:
+    """After a first packing no row was there before. That is no "0 % hits": training reads what was packed."""
+    return (
+        f"{name}: {share:.1%} were there, {made:,} made" if share else f"{name}: {made:,} made, none was there before"
+    )
 
 
 def _machine_lines(machine: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

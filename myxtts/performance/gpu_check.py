@@ -23,7 +23,7 @@ from typing import Any
 from myxtts.cache.format import write_whole
 from myxtts.config.config import XTTSConfig
 from myxtts.errors import MyXTTSError
-from myxtts.performance import gpu_checks
+from myxtts.performance import gpu_checks, gpu_training_checks
 from myxtts.performance.gpu_checks import Failed, Skipped
 from myxtts.performance.machine import describe_machine
 
@@ -89,9 +89,11 @@ class GpuCheck:
             "precision": lambda: gpu_checks.precision(self.config, str(self._device)),
             "xla": lambda: gpu_checks.xla(str(self._device)),
             "data": self._find_data,
-            "staging": lambda: gpu_checks.staging(self.config, self._needed_cache(), str(self._device)),
-            "doctor": lambda: gpu_checks.doctor(self.config, self._needed_cache()),
-            "training": lambda: gpu_checks.training(self.config, self._needed_cache(), self.folder, self.minutes),
+            "staging": lambda: gpu_training_checks.staging(self.config, self._needed_cache(), str(self._device)),
+            "doctor": lambda: gpu_training_checks.doctor(self.config, self._needed_cache()),
+            "training": lambda: gpu_training_checks.training(
+                self.config, self._needed_cache(), self.folder, self.minutes
+            ),
         }
         for name, check in work.items():
             progress(name)

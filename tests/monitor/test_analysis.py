@@ -161,6 +161,16 @@ def test_the_report_fits_a_screen_whatever_is_wrong():
     assert lines[1].startswith("  verdict  data: the step waits")
 
 
+def test_what_was_packed_now_is_no_miss_of_training():
+    """Packing and training in one process, as a notebook does: "0 % hits" would blame a cache that does its work."""
+    monitor = recorded(20)
+    assert "  cache " not in monitor.get_summary_report()  # nothing was counted
+    monitor.count("cache.misses", 200)
+    assert "cache: 200 made, none was there before" in monitor.get_summary_report()
+    monitor.count("cache.hits", 600)
+    assert "cache: 75.0% were there, 200 made" in monitor.get_summary_report()
+
+
 def test_the_report_says_why_there_is_no_gpu():
     monitor = recorded(20)
     monitor.machine = {"cpus": 2, "gpu": "none: no NVIDIA driver on this machine"}

@@ -5,12 +5,14 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import pytest
 
 
-@pytest.fixture
-def briefly(monkeypatch):
-    """The doctor measures for half a second instead of fifteen: enough to tell causes that are far apart."""
-    from myxtts.performance import observe, resident
+@pytest.fixture(scope="session")
+def packed_voice(corpus_folder, tmp_path_factory):
+    """The forty clips, packed with characters. Nobody may write to it."""
+    from corpora import feed_config
 
-    monkeypatch.setattr(observe, "LOADER_SECONDS", 0.4)
-    monkeypatch.setattr(observe, "LOOP_SECONDS", 0.4)
-    monkeypatch.setattr(observe, "_WARM_UP_SECONDS", 0.1)
-    monkeypatch.setattr(resident, "DEVICE_SECONDS", 0.1)
+    from myxtts.cache.pack import PackSettings, pack
+    from myxtts.corpus.read import open_corpus
+
+    cache = tmp_path_factory.mktemp("packed") / "voice.cache"
+    pack(open_corpus(corpus_folder), cache, PackSettings.from_config(feed_config().data))
+    return cache

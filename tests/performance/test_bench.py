@@ -14,6 +14,7 @@ from myxtts.data.plan import Plan
 from myxtts.errors import ConfigError
 from myxtts.performance import bench as module
 from myxtts.performance.bench import LOADERS, as_table, bench, drop_pages, numpy_limit, plot, usable_loaders
+from myxtts.performance.report.bench import MEANING
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,9 @@ def folder(tmp_path_factory):
 def short(monkeypatch):
     monkeypatch.setattr(module, "DRAIN_SECONDS", 0.1)
     monkeypatch.setattr(module, "EMULATE_SECONDS", 0.05)
+    # A bisection from a quarter of the loader's time to twelve times it sleeps for 5 s a loader: here around it only.
+    search = module.break_even_ms
+    monkeypatch.setattr(module, "break_even_ms", lambda batches, low, high: search(batches, 4 * low, 5 * low, 0.02))
 
 
 def test_every_loader_is_measured(folder, tmp_path):
@@ -74,15 +78,22 @@ def test_pages_can_be_dropped(tmp_path):
     assert drop_pages([]) == 0
 
 
-def test_the_verb(folder, capsys):
+def test_the_verb(folder, tmp_path, capsys):
     arguments = ["bench", str(folder / "voice"), "--loaders", "mapped,limit", "--batch-size", "4"]
     arguments += ["--set", "data.text_tokens=characters"]
     assert main([*arguments, "--step-ms", "5", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert list(result["loaders"]) == ["mapped", "limit"]
     assert result["batch_size"] == 4
+    assert main([*arguments, "--step-ms", "5", "--html", str(tmp_path / "bench.html")]) == 0
+    assert f"for the browser: {tmp_path / 'bench.html'}" in capsys.readouterr().out
+    assert "loader keeps a device with a step of 5" in (tmp_path / "bench.html").read_text()
     assert main([*arguments, "--step-ms", "5,x"]) == 2
     assert "--step-ms" in capsys.readouterr().err
+
+
+def test_every_loader_is_explained_in_the_report():
+    assert set(MEANING) == set(LOADERS)
 
 
 def test_unknown_loaders_are_named(folder):

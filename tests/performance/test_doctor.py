@@ -3,19 +3,17 @@
 import contextlib
 import io
 import json
+import runpy
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 from corpora import feed_config
 
-from myxtts.cache.pack import PackSettings, default_cache, pack
+from myxtts.cache.pack import default_cache
 from myxtts.cache.reader import is_cache
 from myxtts.cli import main
-from myxtts.corpus.read import open_corpus
 from myxtts.performance.diagnose import judge
 from myxtts.performance.doctor import apply, treat
 from myxtts.performance.measurements import Measurements
@@ -27,13 +25,6 @@ DOCTOR = ["doctor", "--step-ms", "4"]
 @pytest.fixture
 def corpus(corpus_folder, tmp_path):
     return Path(shutil.copytree(corpus_folder, tmp_path / "voice"))
-
-
-@pytest.fixture(scope="module")
-def packed_voice(corpus_folder, tmp_path_factory):
-    cache = tmp_path_factory.mktemp("packed") / "voice.cache"
-    pack(open_corpus(corpus_folder), cache, PackSettings.from_config(feed_config().data))
-    return cache
 
 
 @pytest.fixture
@@ -191,7 +182,9 @@ def test_a_cure_changes_the_settings_that_it_names(cause, section, changed, pack
 UTILITY = Path(__file__).parents[2] / "utilities" / "diagnose_gpu_bottleneck.py"
 
 
-def test_the_documented_script_is_the_doctor(tmp_path):
+def test_the_documented_script_is_the_doctor(tmp_path, monkeypatch, capsys):
+    """As a process it is started in test_utilities.py."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "odd.yaml").write_text("data:\n  batch_sise: 3\n")
     words = [
         ["--config", "odd.yaml", "--num-batches", "50"],
@@ -199,9 +192,7 @@ def test_the_documented_script_is_the_doctor(tmp_path):
         ["--batch-size", "none", "--cache=."],
     ]
     for word, message in zip(words, ["batch_sise", "there is no nowhere", "none is not a number"], strict=True):
-        done = subprocess.run(
-            [sys.executable, UTILITY, *word], capture_output=True, text=True, timeout=60, cwd=tmp_path
-        )  # fmt: skip
-        assert done.returncode == 2
-        assert message in done.stderr
-        assert "Traceback" not in done.stderr
+        assert runpy.run_path(str(UTILITY))["main"](word) == 2
+        told = capsys.readouterr().err
+        assert message in told
+        assert "Traceback" not in told

@@ -10,12 +10,10 @@ import pytest
 from corpora import feed_config
 from training.small_run import SMALL
 
-from myxtts.cache.pack import PackSettings, pack
 from myxtts.cli import main
-from myxtts.corpus.read import open_corpus
 from myxtts.errors import CorpusError
 from myxtts.models import sizes
-from myxtts.performance import gpu_check, gpu_checks, observe
+from myxtts.performance import gpu_check, gpu_checks, gpu_training_checks, observe
 from myxtts.performance.gpu_check import GpuCheck, nameless
 from myxtts.performance.gpu_checks import Failed, Skipped
 from myxtts.training.run_log import RunLog, read_log
@@ -23,18 +21,11 @@ from myxtts.training.run_log import RunLog, read_log
 NAMES = ["device", "memory growth", "precision", "xla", "data", "staging", "doctor", "training"]
 
 
-@pytest.fixture(scope="module")
-def packed(corpus_folder, tmp_path_factory):
-    cache = tmp_path_factory.mktemp("gpu") / "voice.cache"
-    pack(open_corpus(corpus_folder), cache, PackSettings.from_config(feed_config().data))
-    return cache
-
-
 @pytest.fixture
 def small(monkeypatch, briefly):
     monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
     monkeypatch.setattr(observe, "_SLOW_COMPILE_MS", 0.0)  # no variants of the step, each of which is compiled
-    monkeypatch.setattr(gpu_checks, "_STAGED_STEPS", 5)
+    monkeypatch.setattr(gpu_training_checks, "_STAGED_STEPS", 5)
 
 
 def config_of(**data):
@@ -63,6 +54,13 @@ def test_without_a_gpu_it_says_so_and_leaves_its_file(tmp_path, capsys, monkeypa
     assert left["checks"][0]["found"]["tensorflow"] == tf.__version__
     assert left["machine"]["cores"] >= 1
     assert [path.name for path in tmp_path.iterdir()] == ["gpu-check.json"]  # no demo corpus, nothing half-written
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "two"])
+def test_minutes_are_called_minutes(minutes, tmp_path, capsys):
+    assert main(["gpu-check", "--minutes", minutes, "--output", str(tmp_path / "x.json")]) == 2
+    assert f"--minutes: {minutes} is not a number of minutes above 0" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_json_is_the_file(tmp_path, capsys):
@@ -102,9 +100,9 @@ def test_a_gpu_is_described(monkeypatch):
     assert found["gpus"] == [{"name": "Fake GPU", "compute_capability": "8.9"}]
 
 
-def test_everything_on_a_cpu_that_stands_in(small, packed, tmp_path):
+def test_everything_on_a_cpu_that_stands_in(small, packed_voice, tmp_path):
     told = []
-    found = GpuCheck(config_of(), tmp_path / "x.json", lambda: packed, tmp_path / "run", 0.02, device="/CPU:0")
+    found = GpuCheck(config_of(), tmp_path / "x.json", lambda: packed_voice, tmp_path / "run", 0.02, device="/CPU:0")
     found.run(told.append)
     assert told == NAMES
     seen = {check.name: check for check in found.checks}
@@ -133,22 +131,22 @@ def test_what_the_driver_says_is_taken_from_while_steps_ran(tmp_path):
     last = list(read_log(tmp_path))[-1]["time"]
     gpu = {"gpu0.utilisation_percent": 41.0, "gpu0.sm_activity_percent": 33.0}
     before = {"at": last - 100.0, "gpu0.utilisation_percent": 0.0}
-    found = gpu_checks._driver_says(tmp_path, [before, {"at": last, **gpu}, {"at": last + 100.0, **gpu}])
+    found = gpu_training_checks._driver_says(tmp_path, [before, {"at": last, **gpu}, {"at": last + 100.0, **gpu}])
     assert (found["gpu_utilisation_percent"], found["gpu_sm_activity_percent"]) == (41.0, 33.0)
     assert found["gpu_power_watts"] is None
-    steps = gpu_checks._steps_of(tmp_path)
+    steps = gpu_training_checks._steps_of(tmp_path)
     assert steps["achieved_utilisation"] == 0.8  # of the last two thirds
     assert steps["utterances_per_s"] == pytest.approx(400)
 
 
 def test_the_judgement_of_training():
     good = {"achieved_utilisation": 0.99, "predicted_utilisation": 0.98, "gpu_utilisation_percent": 95.0}
-    gpu_checks._judge_training(good)
-    gpu_checks._judge_training(good | {"gpu_utilisation_percent": None})
+    gpu_training_checks._judge_training(good)
+    gpu_training_checks._judge_training(good | {"gpu_utilisation_percent": None})
     with pytest.raises(Failed, match="waited 20%"):
-        gpu_checks._judge_training(good | {"achieved_utilisation": 0.8})
+        gpu_training_checks._judge_training(good | {"achieved_utilisation": 0.8})
     with pytest.raises(Failed, match="the driver says 30 % used, 98 % were predicted"):
-        gpu_checks._judge_training(good | {"gpu_utilisation_percent": 30.0})
+        gpu_training_checks._judge_training(good | {"gpu_utilisation_percent": 30.0})
 
 
 def broken(*_, **__):
@@ -210,15 +208,15 @@ cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 sys.path.insert(0, sys.argv[1])
 from corpora import feed_config
-from myxtts.performance import gpu_checks
-gpu_checks._STAGED_STEPS = 5
-found = gpu_checks.staging(feed_config(num_buckets=2), sys.argv[2], "/CPU:1")
+from myxtts.performance import gpu_checks, gpu_training_checks
+gpu_training_checks._STAGED_STEPS = 5
+found = gpu_training_checks.staging(feed_config(num_buckets=2), sys.argv[2], "/CPU:1")
 assert found["staged"]["on_device"] and not found["not_staged"]["on_device"], found
 assert gpu_checks.precision(feed_config(), "/CPU:1")["teraflops"]["float32"] > 0
 """
 
 
-def test_staging_is_told_from_not_staging_on_two_devices(packed):
-    command = [sys.executable, "-c", TWO_DEVICES, Path(__file__).parents[1], packed]
+def test_staging_is_told_from_not_staging_on_two_devices(packed_voice):
+    command = [sys.executable, "-c", TWO_DEVICES, Path(__file__).parents[1], packed_voice]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -7,16 +7,14 @@ import pytest
 from corpora import feed_config
 from training.small_run import SMALL
 
-from myxtts.cache.pack import PackSettings, pack
 from myxtts.cli import main
-from myxtts.corpus.read import open_corpus
 from myxtts.models import sizes
 from myxtts.performance import profile as room
 from myxtts.performance import resident
 from myxtts.performance.profile import Loading, Profile, StepTime, profile, speed_of
 from myxtts.performance.trace import part, traced
 
-SETTINGS = ["--set", "data.text_tokens=characters", "--set", "data.num_buckets=2", "--set", "data.num_workers=2"]
+SETTINGS = ["--set", "data.text_tokens=characters", "--set", "data.num_buckets=1", "--set", "data.num_workers=2"]
 
 
 @pytest.fixture(autouse=True)
@@ -26,20 +24,13 @@ def short(monkeypatch):
     monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
 
 
-@pytest.fixture(scope="module")
-def packed(corpus_folder, tmp_path_factory):
-    cache = tmp_path_factory.mktemp("profile") / "voice.cache"
-    pack(open_corpus(corpus_folder), cache, PackSettings.from_config(feed_config().data))
-    return cache
-
-
 def test_the_classes():
     assert [speed_of(ms) for ms in (0.1, 99.9, 100.0, 500.0, 500.1)] == ["good", "good", "moderate", "moderate", "slow"]
 
 
-def test_a_packed_cache_with_a_trace(packed, tmp_path, capsys):
-    words = ["profile", "--cache", str(packed), "--batches", "6", "--batch-size", "8", "--trace", str(tmp_path / "t")]
-    assert main([*words, *SETTINGS, "--json"]) == 0
+def test_a_packed_cache_with_a_trace(packed_voice, tmp_path, capsys):
+    words = ["profile", "--cache", str(packed_voice), "--batches", "6", "--batch-size", "8", *SETTINGS]
+    assert main([*words, "--trace", str(tmp_path / "t"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     loading = found["loading"]
     assert (loading["batches"], loading["utterances_per_batch"], loading["class"]) == (6, 8, "good")
@@ -77,9 +68,9 @@ def test_without_data_it_says_what_to_give(capsys):
     assert "there is no nowhere" in capsys.readouterr().err
 
 
-def test_a_slow_loader_ends_in_time(monkeypatch, packed):
+def test_a_slow_loader_ends_in_time(monkeypatch, packed_voice):
     monkeypatch.setattr(room, "LOADER_SECONDS", 0.0)
-    config = feed_config(dataset_path=str(packed))
+    config = feed_config(dataset_path=str(packed_voice))
     monkeypatch.setattr(room, "real_step", lambda config: lambda batch: None)
     assert profile(config).loading.batches == 3
     assert profile(config, batches=5).loading.batches == 5

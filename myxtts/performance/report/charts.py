@@ -145,12 +145,20 @@ def _hovers(
 # ---- shares and bars ------------------------------------------------------------------------------------------------
 
 
+_SHARE_KINDS = {
+    "computing": "work",
+    "real frames": "work",
+    "padding": "pad",
+    "lost by the emulation": "pad",
+    "compiling": "other",
+}
+
+
 def kind_of(name: str) -> str:
     """The colour of a share by what it is."""
     if name.startswith("waiting"):
         return "wait"
-    known = {"computing": "work", "real frames": "work", "padding": "pad", "compiling": "other"}
-    return known.get(name, "other-soft")
+    return _SHARE_KINDS.get(name, "other-soft")
 
 
 def share_bar(shares: dict[str, float]) -> Markup:

@@ -10,7 +10,7 @@ import numpy as np
 
 from myxtts.config.config import XTTSConfig
 from myxtts.performance.causes import ON_THE_STEP
-from myxtts.performance.diagnose import Diagnosis
+from myxtts.performance.diagnose import WORTH_IT, Diagnosis
 from myxtts.performance.doctor import Treatment
 from myxtts.performance.report.charts import Bar, bar_rows, share_bar
 from myxtts.performance.report.machine import machine_card
@@ -80,7 +80,7 @@ def _verdict(found: Diagnosis, done: Treatment | None) -> Markup:
         return verdict(
             "good",
             f"The device worked {said_share(found.utilisation)} of the time.",
-            [_sentence(line) for line in found.evidence],
+            [f"No cure would bring {share(WORTH_IT - 1)} more."],
             shares,
         )
     why = IN_WORDS.get(found.verdict, found.verdict.replace("_", " "))
@@ -126,7 +126,7 @@ def _tiles(found: Diagnosis) -> Markup:
             ),
             ("utilisation", "Device used", share(found.utilisation), "of what it could do"),
             ("step-ms", "Step", ms(m.loop_ms), f"{ms(m.wait_ms)} waiting, {ms(m.compute_ms)} computing"),
-            ("loader-ms", "Loader alone", ms(m.loader_ms), f"a batch, on {number(m.loader_cores)} of {m.cores} cores"),
+            ("loader-ms", "Loader alone", ms(m.loader_ms), f"a batch, on {m.loader_cores:.1f} of {m.cores} cores"),
             ("device-ms", "Device alone", ms(m.device_ms), "a step, on a resident batch"),
         ]
     )
@@ -230,13 +230,20 @@ def _rates_card(found: Diagnosis) -> Markup:
     rates = {name: rate for name, rate in sorted(found.rates.items(), key=lambda item: item[1]) if rate < enough}
     if not rates:
         return join([])
-    kinds = {"device": "work", "loop": "pad", "loader": "wait"}
-    bars = [Bar(name, rate, f"{number(rate)}/s", kinds.get(name, "wait-soft")) for name, rate in rates.items()]
+    bars = [Bar(name, rate, f"{number(rate)}/s", _rate_kind(name, found.rates)) for name, rate in rates.items()]
     told = ", ".join(f"{bar.name} {bar.written}" for bar in bars)
-    faster = len(found.rates) - len(rates)
-    rest = f" {faster} stages are more than {_FAR} times as fast as the device and left out." if faster else ""
+    faster = ", ".join(name for name in found.rates if name not in rates)
+    rest = f" Left out, being more than {_FAR} times as fast as the device: {faster}." if faster else ""
     note = f"Utterances a second; the stages of a dataset on one core each.{rest}"
     return card("What each part could do alone", bar_rows(bars, told), note=note)
+
+
+def _rate_kind(name: str, rates: dict[str, float]) -> str:
+    """Red is for what is slower than the device, and so holds it up."""
+    if name in ("device", "loop"):
+        return {"device": "work", "loop": "pad"}[name]
+    colour = "wait" if rates[name] < rates.get("device", 0.0) else "work"
+    return colour if name == "loader" and colour == "wait" else f"{colour}-soft"
 
 
 def _padding_card(found: Diagnosis) -> Markup:

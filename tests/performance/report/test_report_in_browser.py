@@ -7,12 +7,17 @@ import struct
 import pytest
 from reading import Reader
 from report import browse, find_chromium, write_long_run
-from test_report import NBSP, bench_result
+from test_doctor_report import GALLERY
+from test_report import EVIL, NBSP, bench_result
 
 from myxtts.config.config import XTTSConfig
+from myxtts.performance.diagnose import judge
 from myxtts.performance.history import explain
+from myxtts.performance.measurements import Measurements
 from myxtts.performance.report.bench import write_bench_report
+from myxtts.performance.report.doctor import write_doctor_report
 from myxtts.performance.report.run import write_run_report
+from myxtts.performance.report.wording import ms
 
 CHROMIUM = find_chromium()
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found: apt-get install chromium")
@@ -73,9 +78,44 @@ def width_of(path):
     return [int(width) for width in re.search(r"<title>(\d+) of (\d+)</title>", dom).groups()]
 
 
-def test_nothing_is_wider_than_a_phone(run, tmp_path):
-    write_bench_report(tmp_path / "bench.html", bench_result(), XTTSConfig())
-    for path in (run / "report.html", tmp_path / "bench.html"):
+@pytest.fixture(scope="module")
+def bench_page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("browser") / "bench.html"
+    write_bench_report(path, bench_result(), XTTSConfig())
+    return path
+
+
+@pytest.fixture(scope="module")
+def doctor_page(tmp_path_factory):
+    """Of a sick pipeline of the gallery, whose name tries to get a script in."""
+    path, config = tmp_path_factory.mktemp("browser") / "doctor.html", XTTSConfig()
+    config.data.dataset_path = f"/data/{EVIL}"
+    write_doctor_report(path, "emulated", judge(Measurements.from_dict(GALLERY[0]["measured"])), None, config)
+    return path
+
+
+def test_a_bench_opens_without_a_complaint_and_shows_the_measured_numbers(bench_page):
+    dom, log = browse(CHROMIUM, bench_page, "--dump-dom")
+    assert complaints(log) == []
+    page, best = Reader(dom), bench_result()["loaders"]["mapped"]
+    assert "mapped loader" in page.text["verdict"]
+    assert page.text["rate"] == f"{best['utterances_per_s']:,.0f}"
+    assert page.text["break-even"] == f"{best['break_even_ms']:.3f}{NBSP}ms"
+    assert page.text["useful"] == f"{100 * best['useful_frame_share']:.0f}{NBSP}%"
+    assert page.tags.count("script") == page.tags.count("img") == 0  # the cache's name asks for both
+
+
+def test_a_diagnosis_opens_without_a_complaint_and_shows_the_measured_numbers(doctor_page):
+    dom, log = browse(CHROMIUM, doctor_page, "--dump-dom")
+    assert complaints(log) == []
+    page, measured = Reader(dom), GALLERY[0]["measured"]
+    assert page.text["step-ms"] == ms(measured["loop_ms"])
+    assert page.text["loader-ms"] == ms(measured["loader_ms"])
+    assert page.tags.count("script") == page.tags.count("img") == 0
+
+
+def test_nothing_is_wider_than_a_phone(run, bench_page, doctor_page):
+    for path in (run / "report.html", bench_page, doctor_page):
         content, window = width_of(path)
         assert window == 390
         assert content <= window
