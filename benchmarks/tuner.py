@@ -99,10 +99,13 @@ CASES = {
 
 
 def run(case: Knobbed, folder: Path, seconds: float) -> dict[str, Any]:
-    measure = measure_loop(lambda knobs: case.build(folder, knobs), SWEEP_SLICE_SECONDS)
+    def build(knobs: Knobs) -> Pipeline:
+        return case.build(folder, knobs)
+
+    measure = measure_loop(build, SWEEP_SLICE_SECONDS)
     case.build(folder, case.given)  # its files are written before the clock starts
     began = time.monotonic()
-    found = search(case.space, case.given, measure, seconds, feed_knobs=("workers", "prefetch"))
+    found = search(case.space, case.given, measure_loop(build), seconds, feed_knobs=("workers", "prefetch"))
     took = time.monotonic() - began
     combinations = [dict(zip(case.space, values, strict=True)) for values in itertools.product(*case.space.values())]
     swept = sorted(combinations, key=lambda knobs: -measure(knobs).rate)

@@ -33,6 +33,9 @@ class Row:
     wait_share: float | None = None
     memory_bytes: int | None = None
     seconds: list[float] = field(default_factory=list)  # what each measurement took, with everything
+    note: str = ""  # comes before the reason
+    too_large: bool = False
+    beaten: bool = False  # by what was given
 
     @property
     def rate(self) -> float:
@@ -40,8 +43,8 @@ class Row:
 
     @property
     def newest(self) -> float:
-        """Of the turns it has just taken."""
-        return median(self.rates[-TURNS:]) if self.rates else 0.0
+        """Of the turns it has just taken, the better one: somebody else's load only ever slows."""
+        return max(self.rates[-TURNS:], default=0.0)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""The tuner: measures training as a config describes it, turns one setting after the other, and returns a new config.
+"""The tuner: measures training as a config describes it, searches for faster settings, and returns a new config.
 
     tuned = tune(config, Path("voice.cache"))
     print(tuned)                     # what was tried, and why it was kept or not

@@ -77,7 +77,9 @@ def test_one_lucky_measurement_is_not_believed():
     lucky = iter([50.0, 50.0, 200.0])  # the given settings twice, then the first other one
     found = MockMachine(lambda settings: next(lucky, 50.0)).search()
     assert found.settings == GIVEN
-    assert any("not better in turns" in row.why for row in found.rows)
+    (believed,) = [row for row in found.rows if 200.0 in row.rates]
+    assert len(believed.rates) >= 3
+    assert believed.why == "no better (+0%)"
 
 
 def test_what_is_found_early_and_slower_in_the_end_is_given_up():
@@ -154,3 +156,78 @@ def test_a_starting_point_is_tried_first():
 def test_words_are_knobs_too():
     machine = MockMachine(lambda settings: {"slow": 1.0, "fast": 3.0}[settings["mode"]])
     assert machine.search({"mode": ["slow", "fast"]}, {"mode": "slow"}).settings == {"mode": "fast"}
+
+
+# ---- landscapes ------------------------------------------------------------------------------------------------------
+
+WIDE = {"workers": [1, 2, 4], "prefetch": [0, 2, 8], "batch": [4, 8, 16, 32]}
+FEED = ("workers", "prefetch")
+every = [dict(zip(WIDE, values, strict=True)) for values in itertools.product(*WIDE.values())]
+
+
+def reached(rate, given, seconds=60.0, disturbed=()):
+    """The share of the best of all combinations; the n-th measurements of `disturbed` are three times too slow."""
+    machine = MockMachine(lambda knobs: rate(knobs) / (3 if len(machine.measured) in disturbed else 1), None, 0.0)
+    found = machine.search(WIDE, given, seconds, FEED)
+    assert machine.now <= seconds
+    assert rate(found.settings) >= rate(given)
+    return rate(found.settings) / max(map(rate, every))
+
+
+@given(least=st.sampled_from(every), factor=st.floats(1.2, 5))
+def test_what_only_pays_together_is_found(least, factor):
+    """Nothing brings anything until every knob is at its least value or beyond it."""
+    lowest = {"workers": 1, "prefetch": 0, "batch": 4}
+    two_up = {knob: WIDE[knob][:3] for knob in WIDE}
+    least = {knob: min(value, two_up[knob][-1]) for knob, value in least.items()}
+
+    def rate(knobs):
+        return 100.0 * (factor if all(knobs[knob] >= least[knob] for knob in knobs) else 1.0)
+
+    assert reached(rate, lowest) == 1.0
+
+
+@given(
+    start=st.sampled_from(every),
+    make_ms=st.floats(0.3, 4),
+    step_ms=st.tuples(st.floats(1, 15), st.floats(0.05, 0.6)),
+    cores=st.sampled_from([1, 2, 4]),
+    thrash=st.sampled_from([0.0, 0.1]),
+    disturbed=st.sets(st.integers(0, 50), max_size=1),
+)
+def test_a_pipeline_is_tuned_from_anywhere_and_one_disturbed_measurement_spoils_nothing(
+    start, make_ms, step_ms, cores, thrash, disturbed
+):
+    """Workers share the cores and hinder each other beyond them; without prefetch nothing is made during a step."""
+
+    def rate(knobs):
+        make = knobs["batch"] * make_ms * (1 + thrash * max(knobs["workers"] - cores, 0)) / min(knobs["workers"], cores)
+        step = step_ms[0] + step_ms[1] * knobs["batch"]
+        return 1e3 * knobs["batch"] / (max(make, step) if knobs["prefetch"] else make + step)
+
+    assert reached(rate, start, disturbed=disturbed) >= 0.9
+
+
+@given(most=st.integers(4, 40), start=st.sampled_from(every))
+def test_memory_is_not_run_out_of_again_with_more(most, start):
+    tried = []
+
+    def rate(knobs):
+        tried.append(knobs["batch"])
+        if knobs["batch"] > most:
+            raise TooLarge("mock: out of memory")
+        return knobs["batch"] * knobs["workers"]
+
+    found = MockMachine(rate).search(WIDE, start, 60.0, FEED)
+    assert found.settings["batch"] <= most
+    failed = [size for size in tried if size > most]
+    assert failed == sorted(set(failed), reverse=True)  # never the same again, nor more
+
+
+@given(rates=st.lists(st.floats(1, 100), min_size=36, max_size=36))
+def test_the_same_measurements_lead_to_the_same_end(rates):
+    def table():
+        by = dict(zip(map(str, every), rates, strict=True))
+        return MockMachine(lambda knobs: by[str(knobs)]).search(WIDE, every[0], 40.0, FEED).to_dict()
+
+    assert table() == table()
