@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ from myxtts.features.token_table import TokenTable
 
 log = logging.getLogger(__name__)
 
-_RUN_BYTES, _BUFFERS = 4 << 20, 3
+_RUN_BYTES, _MAX_THREADS = 2 << 20, 4
 
 VerifyProgress = Callable[[int, int], None]
 
@@ -83,39 +83,41 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
 
 
 def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
-    """This thread hashes while another reads. Threads that share both lose more on the GIL, which changes hands for
-    every utterance's hash, than they win."""
+    """Each thread takes its own part of a file, and none waits for another: a hand-over costs more than a hash."""
     names = [name for name in payload_files(body["mode"]) if (cache / name).is_file()]
     total, done = sum((cache / name).stat().st_size for name in names), 0
-    found: list[Damage] = []
-    for name, run, held in _read_ahead(cache, names, body["utterances"]):
-        found += [_name(cache, name, utterance) for utterance in _damaged(run, held)]
-        done += run.stop - run.start
-        if progress:
-            progress(done, total)
-    return found
+    threads, stopped, counting = min(len(os.sched_getaffinity(0)), _MAX_THREADS), Event(), Lock()
+    bounds = [body["utterances"] * part // threads for part in range(threads + 1)]
+
+    def part(name: str, number: int) -> list[Damage]:
+        nonlocal done
+        found: list[Damage] = []
+        for run, held in _read(cache, name, bounds[number], bounds[number + 1]):
+            found += [_name(cache, name, utterance) for utterance in _damaged(run, held)]
+            with counting:
+                done += run.stop - run.start
+                if progress:
+                    progress(done, total)
+            if stopped.is_set():
+                break
+        return found
+
+    with ThreadPoolExecutor(threads, "myxtts-verify") as pool:
+        parts = [pool.submit(part, name, number) for name in names for number in range(threads)]
+        try:
+            return [damage for each in parts for damage in each.result()]
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
 
 
-def _read_ahead(cache: Path, names: list[str], utterances: int) -> Iterator[tuple[str, Run, memoryview]]:
-    """The runs of the files with their bytes, which stay until the next run is asked for."""
-    size = _longest_run(cache, names)
-    free = deque(memoryview(bytearray(size)) for _ in range(_BUFFERS))
-    reading: deque[tuple[str, Run, Future[memoryview]]] = deque()
-    with ThreadPoolExecutor(1, "myxtts-verify") as reader, ExitStack() as files:
-        for name in names:
-            file = files.enter_context(open(cache / name, "rb", buffering=0))
-            for run in _runs(cache, name, utterances):
-                reading.append((name, run, reader.submit(_read, file.fileno(), run, free[0])))
-                free.rotate(-1)
-                if len(reading) == _BUFFERS:
-                    name_then, run_then, held = reading.popleft()
-                    yield name_then, run_then, held.result()
-        for name, run, held in reading:
-            yield name, run, held.result()
-
-
-def _read(file: int, run: Run, buffer: memoryview) -> memoryview:
-    return buffer[: os.preadv(file, [buffer[: run.stop - run.start]], run.start)]
+def _read(cache: Path, name: str, first: int, stop: int) -> Iterator[tuple[Run, memoryview]]:
+    """The runs of some utterances with their bytes, which stay until the next run is asked for."""
+    buffer = memoryview(bytearray(_longest_run(cache, name)))
+    with open(cache / name, "rb", buffering=0) as file:
+        for run in _runs(cache, name, first, stop):
+            held = os.preadv(file.fileno(), [buffer[: run.stop - run.start]], run.start)
+            yield run, buffer[:held]
 
 
 @dataclass(frozen=True)
@@ -129,29 +131,27 @@ class Run:
     hashes: list[int]
 
 
-def _runs(cache: Path, name: str, utterances: int) -> Iterator[Run]:
-    """The whole file in runs of about _RUN_BYTES."""
+def _runs(cache: Path, name: str, first: int, last: int) -> Iterator[Run]:
+    """Utterances `first` to before `last` in runs of about _RUN_BYTES; the file's last with the padding row."""
     dtype, shape, _ = PAYLOAD[name]
     starts, counts = _extent(cache, name)
     width = row_bytes(dtype, shape)
     padding = padding_row(name)
-    if len(padding):
+    if len(padding) and last == len(starts):
         yield Run(-1, HEADER_BYTES, HEADER_BYTES + width, [width], [hash_rows(padding)])
     ends = (starts + counts) * width
-    hashes = np.load(cache / column_file(f"xxh3_{name.removesuffix('.npy')}"), mmap_mode="r")
-    first = 0
-    while first < utterances:
+    hashes = _column(cache, f"xxh3_{name.removesuffix('.npy')}")
+    while first < last:
         begin = int(starts[first]) * width
-        stop = max(int(np.searchsorted(ends, begin + _RUN_BYTES)), first + 1)
+        stop = min(max(int(np.searchsorted(ends, begin + _RUN_BYTES)), first + 1), last)
         own = (ends[first:stop] - begin).tolist()
         yield Run(first, HEADER_BYTES + begin, HEADER_BYTES + begin + own[-1], own, hashes[first:stop].tolist())
         first = stop
 
 
-def _longest_run(cache: Path, names: list[str]) -> int:
+def _longest_run(cache: Path, name: str) -> int:
     """Bytes that any run fits into: a run ends with the utterance that takes it over _RUN_BYTES."""
-    longest = (int(_extent(cache, name)[1].max()) * row_bytes(*PAYLOAD[name][:2]) for name in names)
-    return _RUN_BYTES + max(longest, default=0)
+    return _RUN_BYTES + int(_extent(cache, name)[1].max(initial=0)) * row_bytes(*PAYLOAD[name][:2])
 
 
 def _damaged(run: Run, view: memoryview) -> list[int]:
@@ -168,15 +168,18 @@ def _damaged(run: Run, view: memoryview) -> list[int]:
 def _extent(cache: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     """(first row, number of rows) of every utterance in a payload file."""
     columns = ("first_token", "n_tokens") if name == "tokens.npy" else ("first_row", "n_frames")
-    first, count = (np.load(cache / column_file(column), mmap_mode="r") for column in columns)
-    return first, count
+    return _column(cache, columns[0]), _column(cache, columns[1])
+
+
+def _column(cache: Path, name: str) -> np.ndarray:
+    """A column as a bare array: cutting a piece out of a `np.memmap` takes 10 us, in which other threads wait."""
+    return np.asarray(np.load(cache / column_file(name), mmap_mode="r"))
 
 
 def _name(cache: Path, file: str, utterance: int) -> Damage:
     if utterance < 0:
         return Damage(file, "has a damaged padding row")
-    ends = np.load(cache / column_file("id_end"), mmap_mode="r")
-    ids = np.load(cache / column_file("id_bytes"), mmap_mode="r")
+    ends, ids = _column(cache, "id_end"), _column(cache, "id_bytes")
     start = int(ends[utterance - 1]) if utterance else 0
     return Damage(file, "is damaged", utterance, ids[start : int(ends[utterance])].tobytes().decode())
 
@@ -233,7 +236,7 @@ def _rebuild(
     for name, utterance in wanted.items():
         for damage in files[utterance]:
             made = _remake(sources.get(name or ""), damage.file, body, settings)
-            hashed = np.load(cache / column_file(f"xxh3_{damage.file.removesuffix('.npy')}"), mmap_mode="r")
+            hashed = _column(cache, f"xxh3_{damage.file.removesuffix('.npy')}")
             if isinstance(made, str) or hash_rows(made) != int(hashed[utterance]):
                 why = made if isinstance(made, str) else "its source has changed: pack the corpus again with --rebuild"
                 failed.append(Damage(damage.file, f"could not be rebuilt: {why}", utterance, name))
