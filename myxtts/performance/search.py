@@ -88,7 +88,7 @@ class _Race:
         self._idle: dict[str, str] = {}  # knobs of which there is nothing to win
 
     def run(self, starts: Sequence[Mapping[str, Any]]) -> Search:
-        if self._take(self._given) and self._fits(self._given.seconds[0]):
+        if self._take(self._given) and not self._over(self._given.seconds[0]):
             self._take(self._given)  # says what a trial costs once all is compiled
         for start in starts:
             if (row := self._untried([self._given.settings | dict(start)])) is not None:
@@ -145,7 +145,7 @@ class _Race:
         leader = self._leader()
         for settings in candidates:
             new = key_of(settings) not in self._rows
-            if new and self._fits(self._price(settings)) and not self._refused(leader, settings):
+            if new and self._fits(*self._price(settings)) and not self._refused(leader, settings):
                 return self._rows.setdefault(key_of(settings), Row(settings))
         return None
 
@@ -211,10 +211,12 @@ class _Race:
 
     # ---- time -------------------------------------------------------------------------------------------------------
 
-    def _fits(self, seconds: float) -> bool:
-        """Is there time for it, and after it for the last word?"""
-        longest = max(self._repeat(self._leader()), seconds)
-        return not self._over(_SPARE * seconds + _RESERVE * TURNS * (self._repeat(self._given) + longest))
+    def _fits(self, seconds: float, again: float | None = None) -> bool:
+        """Is there time for it, and after it for the last word? There it takes `again` seconds, if that is less."""
+        leader = self._leader()
+        spare, reserve = (1.0, 1.0) if leader is self._given else (_SPARE, _RESERVE)  # nothing found, nothing to lose
+        longest = max(self._repeat(leader), seconds if again is None else again)
+        return not self._over(spare * seconds + reserve * TURNS * (self._repeat(self._given) + longest))
 
     def _over(self, seconds: float) -> bool:
         return self._limits.elapsed() + seconds > self._limits.seconds
@@ -225,8 +227,9 @@ class _Race:
             return median_low(row.seconds)
         return min([*row.seconds, self._repeat(self._given) * self._limits.work(row.settings)])
 
-    def _price(self, settings: Knobs) -> float:
-        """What a first trial may take: other shapes are compiled, and a larger batch takes longer."""
+    def _price(self, settings: Knobs) -> tuple[float, float]:
+        """What a first trial may take, where other shapes are compiled, and the next. A larger batch takes longer."""
         once = self._repeat(self._given)
         compiling = 0.0 if self._space.shape(settings) in self._compiled else self._given.seconds[0] - once
-        return once * self._limits.work(settings) + max(compiling, 0.0)
+        again = once * self._limits.work(settings)
+        return again + max(compiling, 0.0), again
