@@ -8,8 +8,12 @@ import os
 import subprocess
 from pathlib import Path
 
+import hypothesis
 import pytest
 from corpora import write_corpus
+
+hypothesis.settings.register_profile("no clock", deadline=None)  # on a busy machine time says nothing
+hypothesis.settings.load_profile("no clock")
 
 
 @pytest.fixture(scope="session")

@@ -170,14 +170,12 @@ def _event_lines(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if traces:
         yield "traces", f"{traces}, of them {found['traces_after_start']} after the first step"
     for name, share in found["cache_hit_shares"].items():
-        yield "cache", _cache_words(name, share, summary["counters"].get(f"{name}.misses", 0))
+        yield name, _cache_words(share, summary["counters"].get(f"{name}.misses", 0))
 
 
-def _cache_words(name: str, share: float, made: int) -> str:
+def _cache_words(share: float, made: int) -> str:
     """After a first packing no row was there before. That is no "0 % hits": training reads what was packed."""
-    return (
-        f"{name}: {share:.1%} were there, {made:,} made" if share else f"{name}: {made:,} made, none was there before"
-    )
+    return f"{share:.1%} were there, {made:,} made" if share else f"{made:,} made, none was there before"
 
 
 def _machine_lines(machine: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

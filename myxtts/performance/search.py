@@ -21,8 +21,8 @@ from myxtts.performance.knobs import Moves, Space, key_of
 from myxtts.performance.trials import TURNS, Knobs, Row, Search, TooLarge, Trial
 
 NOISE = 0.03  # what something else than the given settings has to bring at least
-_SURE = 3  # measurements, of which the middle one counts: one that was lucky or disturbed is outvoted
-_RIVAL = 0.15  # what was slower by less than this is measured until it is sure ...
+_SURE = 4  # measurements, of which the middle one counts: one that was lucky or disturbed is outvoted
+_RIVAL = 0.1  # what was slower by less than this is measured until it is sure ...
 _DISTURBED = 0.5  # ... and by less than this, if it was measured only once, a second time
 _NOTHING_TO_WIN = 0.02  # of a loop that waits less than this share, no feed can make a faster one
 _SPARE = 1.2  # a trial may take this much longer than the one it is judged by ...

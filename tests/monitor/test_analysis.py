@@ -166,9 +166,9 @@ def test_what_was_packed_now_is_no_miss_of_training():
     monitor = recorded(20)
     assert "  cache " not in monitor.get_summary_report()  # nothing was counted
     monitor.count("cache.misses", 200)
-    assert "cache: 200 made, none was there before" in monitor.get_summary_report()
+    assert "cache    200 made, none was there before" in monitor.get_summary_report()
     monitor.count("cache.hits", 600)
-    assert "cache: 75.0% were there, 200 made" in monitor.get_summary_report()
+    assert "cache    75.0% were there, 200 made" in monitor.get_summary_report()
 
 
 def test_the_report_says_why_there_is_no_gpu():
