@@ -61,7 +61,7 @@ def _start(
 ) -> tuple[CacheWriter, Iterator[Row]]:
     """A writer in a copy of the cache, at its end; or where a run that was killed stopped."""
     table = TokenTable(body["token_table"])
-    if load_manifest(cache)["id"] != body["id"]:  # between our reading it and our taking the lock
+    if load_manifest(cache) != body:  # between our reading it and our taking the lock
         raise CacheLocked(f"another process has just changed {cache}: run the same command again")
     source = {"corpus": corpus.defaults, "corpus_name": corpus.folder.name}
     plan = {**settings.to_dict(), **source, "corpora": body["corpora"], "added_to": body["id"]}

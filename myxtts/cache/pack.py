@@ -195,11 +195,17 @@ def build_and_publish(
                 writer, rows = start(building)
                 body = _build(writer, _prepare_in_order(rows, pool, settings, workers), progress, place)
             if grown_from is not None and body["checksums"] == grown_from["checksums"]:
-                write_whole(cache / MANIFEST, dump_manifest(body))
+                (building / JOURNAL).unlink()  # from here on the copy is a leftover
+                if len(body["corpora"]) == len(grown_from["corpora"]):
+                    write_whole(cache / MANIFEST, dump_manifest(body))
+                else:
+                    body = grown_from  # the same sounds under another name are no further corpus
                 empty_folder(building)
             else:
                 publish(building, cache)
-                (cache / JOURNAL).unlink()  # kept until now: what could not be published need not be made again
+                (cache / JOURNAL).unlink(
+                    missing_ok=True
+                )  # kept until now: what could not be published need not be made again
         except BrokenExecutor:
             raise CacheError(
                 "a packing worker died (killed, or out of memory): run the same command again, it goes on where it was"

@@ -5,6 +5,7 @@ A cache is built in `NAME.cache.building` beside its place. The lock is on that 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from myxtts.cache.format import JOURNAL, MANIFEST, sync_folder
+from myxtts.cache.format import JOURNAL, sync_folder
 from myxtts.errors import CacheError, CacheLocked
 
 _RENAME_EXCHANGE = 2
@@ -67,12 +68,13 @@ def _lock(building: Path, cache: Path) -> int:
 
 
 def clear_leftovers(cache: Path) -> None:
-    """Remove what a kill right after publishing may have left: the replaced cache, or a journal nobody needs."""
+    """Remove what a kill at the end may have left: the replaced cache, a copy, or a journal nobody needs."""
     building = building_folder(cache)
     (cache / JOURNAL).unlink(missing_ok=True)
-    if building.exists() and (building / MANIFEST).exists() and not (building / JOURNAL).exists():
-        with building_lock(cache):
-            shutil.rmtree(building)
+    if building.exists() and not (building / JOURNAL).exists():
+        with contextlib.suppress(CacheLocked), building_lock(cache):  # locked: somebody is just beginning there
+            if not (building / JOURNAL).exists():
+                shutil.rmtree(building)
 
 
 def publish(building: Path, cache: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import json
 import os
@@ -84,9 +85,11 @@ def _try_to_write(file: Path) -> None:
     beside = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     try:
         beside.write_bytes(b"?")
-        beside.unlink()
     except OSError as error:
         raise UsageError(f"{file} cannot be written ({error.strerror}): name one in a folder that can be") from None
+    finally:
+        with contextlib.suppress(OSError):  # it was never made
+            beside.unlink()
 
 
 def _is_ours(path: Path) -> bool:

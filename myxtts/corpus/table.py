@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -85,10 +86,13 @@ class Table(Layout):
         )
 
     def _is_usable(self, columns: list[str], cells: list[str] | None) -> bool:
-        """Whether the cells are a row by themselves: as many as there are columns, and one of them an audio file."""
+        """Whether the cells are a row by themselves: as many as there are columns, and one of them an audio file.
+
+        A cell with a quote in it ends what was open before; what comes after it would not vanish."""
         if cells is None or len(cells) != len(columns):
             return False
-        return any(cell and isinstance(self._find_audio(cell.strip(), ""), Path) for cell in cells)
+        before = itertools.takewhile(lambda cell: '"' not in cell, cells)
+        return any(cell and isinstance(self._find_audio(cell.strip(), ""), Path) for cell in before)
 
     def _table_rows(self) -> Iterator[Row]:
         delimiter = find_delimiter(first_line(self.metadata), self.metadata.suffix)

@@ -56,7 +56,7 @@ def _hear(path: str, settings: AudioSettings) -> Sound | RowError:
         level_db=_decibels(math.sqrt(power)),
         peak_db=_decibels(peak),
         clipped_share=_clipped_share(samples) if peak >= _FULL_SCALE else 0.0,
-        digest=xxhash.xxh3_64_intdigest(np.ascontiguousarray(samples).data.cast("B")),
+        digest=xxhash.xxh3_64_intdigest(np.ascontiguousarray(samples).data.cast("B"), seed=rate),
     )
 
 
@@ -89,6 +89,8 @@ def _is_sure(audio: NDArray[Any], rate: int, hop: int, settings: AudioSettings) 
     begins, stretch, ends = _packed_energy(audio, rate, hop, spans)
     scale = (INT16_SCALE**2 if audio.dtype == np.int16 else 1.0) * SAMPLE_RATE / rate
     loudest = float(energy.max()) * scale
+    if not (len(begins) and len(stretch) and len(ends)):  # a hop of this rate is a little more or less than one of ours
+        return False
     quiet = loudest * 10.0 ** (-settings.trim_db / 10.0)
     if min(begins.max(), ends.max()) < quiet or stretch.max() < 0.7 * loudest:
         return False

@@ -93,7 +93,7 @@ def _is_up(value: Any, now: Any) -> bool:
 
 def _with(values: Sequence[Any], own: Any) -> list[Any]:
     """The values with the given one among them, numbers in order."""
-    known = [*values] if own in values else [*values, own]
+    known = [*dict.fromkeys([*values, own])]
     return sorted(known) if all(is_number(value) for value in known) else known
 
 

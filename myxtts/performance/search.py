@@ -50,6 +50,7 @@ def search(
     combinations worth a trial. `margins` says what twice (or half) as much of a knob must bring at least; `admit` why
     something is not to be tried at all; `work` how much more a step has to do than with the given settings.
     """
+    space = {knob: [*values, *(start[knob] for start in starts if knob in start)] for knob, values in space.items()}
     limits = _Limits(seconds, clock, margins or {}, admit, work, feed_knobs)
     return _Race(Space(space, dict(given), feed_knobs), Row(dict(given), "given"), measure, limits, progress).run(
         starts
@@ -136,6 +137,9 @@ class _Race:
                 why = f"{knob}: nothing to win, the loop waits {waits:.1%} of its time for data"
                 self._idle.setdefault(knob, why)
                 continue
+            self._idle.pop(knob, None)
+            if self._over(0.0):  # asking `admit` about a plan of a million utterances takes a second
+                break
             values = self._space.reachable(knob, leader.settings[knob])
             moves[knob] = [value for value in values if not self._refused(leader, {knob: value})]
         return moves

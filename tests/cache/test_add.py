@@ -123,6 +123,16 @@ def test_files_that_were_only_touched_bring_nothing(anna, tmp_path, capsys):
     pack(open_corpus(anna), cache, CHARACTERS)  # is up to date: no CacheMismatch
 
 
+def test_a_copy_under_another_name_is_no_further_corpus(anna, tmp_path):
+    cache = tmp_path / "v.cache"
+    pack(open_corpus(anna), cache, CHARACTERS)
+    before = load_manifest(cache)
+    shutil.copytree(anna, tmp_path / "again")
+    assert add(open_corpus(tmp_path / "again"), cache) == before
+    assert load_manifest(cache) == before
+    assert not building_folder(cache).exists()
+
+
 def test_an_empty_corpus_is_not_added(anna, tmp_path):
     cache = tmp_path / "v.cache"
     pack(open_corpus(anna), cache, CHARACTERS)

@@ -257,6 +257,12 @@ def test_a_quoted_cell_may_go_on_over_lines(put):
     assert opened(put({"metadata.csv": 'file_name,text\na.wav,"One\ntwo"\n'}) / "metadata.csv", "huggingface")
 
 
+def test_a_quoted_cell_over_lines_may_come_before_the_audio(put):
+    table = 'text,audio,id\n"Hello\nworld",a.wav,x\n"A\nb\nc",a.wav,y\nPlain,a.wav,z\n'
+    rows = open_corpus(put({"manifest.csv": table, "a.wav": None})).rows()
+    assert [(row.row, " ".join(row.text.split())) for row in rows] == [(2, "Hello world"), (4, "A b c"), (7, "Plain")]
+
+
 @pytest.mark.parametrize(
     "lonely",
     ['a.wav,"never closed,x', 'a.wav,"ends" too early,x', '"a.wav,Text,x', 'a.wav,Text,"x', 'a.wav,"Text, ""x""'],

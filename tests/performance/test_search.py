@@ -153,6 +153,13 @@ def test_a_starting_point_is_tried_first():
     assert by_both(found.settings) == 300
 
 
+def test_a_starting_point_may_have_a_value_of_its_own():
+    machine = MockMachine(by_both)
+    found = machine.search(starts=[{"workers": 3}])  # six cores of a container, say, where the space doubles
+    assert {"workers": 3, "prefetch": 0} in machine.measured
+    assert by_both(found.settings) == 300
+
+
 def test_words_are_knobs_too():
     machine = MockMachine(lambda settings: {"slow": 1.0, "fast": 3.0}[settings["mode"]])
     assert machine.search({"mode": ["slow", "fast"]}, {"mode": "slow"}).settings == {"mode": "fast"}
