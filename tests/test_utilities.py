@@ -68,15 +68,9 @@ def test_the_watcher(tmp_path):
     assert len((tmp_path / "rows.csv").read_text().splitlines()) == 3
 
 
-def here(name, *words):
-    """A script in this process, which has TensorFlow already; as a process each is started for its --help."""
-    return runpy.run_path(str(ROOT / "utilities" / name))["main"]([*map(str, words)])
-
-
-def test_the_profiler_takes_the_data_of_the_config(folder, capsys, monkeypatch):
-    monkeypatch.chdir(folder)
-    assert here("gpu_profiler.py", "--config", "my.yaml", "--batches", "2", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+def test_the_profiler_takes_the_data_of_the_config(folder):
+    done = script("gpu_profiler.py", "--config", "my.yaml", "--batches", "2", "--json", cwd=folder)
+    found = result_of(done)
     assert found["data"] == str(folder / "voice")
     assert found["loading"]["batches"] == 2
 
@@ -86,7 +80,7 @@ def short_bench(monkeypatch):
     """The scripts in this process, with a bench that takes a second and not twenty."""
     monkeypatch.setattr(bench, "EMULATE_SECONDS", 0.02)
     monkeypatch.setattr(bench, "break_even_ms", lambda *_: 1.0)
-    return here
+    return lambda name, *words: runpy.run_path(str(ROOT / "utilities" / name))["main"]([*map(str, words)])
 
 
 BENCH = ["--loaders", "mapped", "--step-ms", "2", "--json"]

@@ -14,7 +14,18 @@ from typing import Any
 
 import xxhash
 
-from myxtts.cache.format import BLOBS, INDEX, REJECTED, column_file, load_manifest, payload_files
+from myxtts.cache.format import (
+    BLOBS,
+    INDEX,
+    JOURNAL,
+    MANIFEST,
+    REJECTED,
+    column_file,
+    dump_manifest,
+    load_manifest,
+    payload_files,
+    write_whole,
+)
 from myxtts.cache.pack import PackSettings, ProgressCallback, build_and_publish, digest_of, go_on, rows_of
 from myxtts.cache.prepare import Clip
 from myxtts.cache.publish import clear_leftovers, clone_file, empty_folder
@@ -50,7 +61,8 @@ def add(
     settings = PackSettings.from_manifest(body)
     known = _Known(Cache(cache), corpus)
     start = functools.partial(_start, corpus, cache, body, settings)
-    grown = build_and_publish(cache, start, settings, executor, workers, progress, known.place, grown_from=body)
+    unchanged = functools.partial(_keep_unchanged, cache, body)
+    grown = build_and_publish(cache, start, settings, executor, workers, progress, known.place, unchanged)
     current_monitor().count("cache.hits", body["utterances"])
     current_monitor().count("cache.misses", grown["utterances"] - body["utterances"])
     return grown
@@ -73,6 +85,19 @@ def _start(
     for name in [*payload_files(body["mode"]), *map(column_file, {**INDEX, **BLOBS}), REJECTED]:
         clone_file(cache / name, building / name)
     return CacheWriter(building, plan, table, [_end_of(cache, body)]), rows
+
+
+def _keep_unchanged(cache: Path, before: dict[str, Any], building: Path, now: dict[str, Any]) -> dict[str, Any] | None:
+    """If nothing was added the cache stays in its place, and only learns what its corpus looks like now."""
+    if now["checksums"] != before["checksums"]:
+        return None
+    (building / JOURNAL).unlink()  # from here on the copy is a leftover
+    if len(now["corpora"]) > len(before["corpora"]):
+        now = before  # the same sounds under another name are no further corpus
+    else:
+        write_whole(cache / MANIFEST, dump_manifest(now))
+    empty_folder(building)
+    return now
 
 
 def _end_of(cache: Path, body: dict[str, Any]) -> dict[str, Any]:

@@ -21,17 +21,7 @@ from typing import Any
 
 import xxhash
 
-from myxtts.cache.format import (
-    FORMAT,
-    JOURNAL,
-    MANIFEST,
-    MODES,
-    REJECTED,
-    dump_manifest,
-    is_cache_file,
-    load_manifest,
-    write_whole,
-)
+from myxtts.cache.format import FORMAT, JOURNAL, MANIFEST, MODES, REJECTED, is_cache_file, load_manifest
 from myxtts.cache.journal import read_journal
 from myxtts.cache.prepare import Clip, Stamp, Symbols, make_symbols, prepare_clips
 from myxtts.cache.publish import building_folder, building_lock, clear_leftovers, empty_folder, publish
@@ -181,12 +171,12 @@ def build_and_publish(
     workers: int | None = None,
     progress: ProgressCallback | None = None,
     place: Place = lambda utterance, clip, text: utterance,
-    grown_from: dict[str, Any] | None = None,
+    unchanged: Callable[[Path, dict[str, Any]], dict[str, Any] | None] = lambda building, body: None,
 ) -> dict[str, Any]:
     """Write the rows that `start` finds with the writer that it opens in the building folder, and publish that.
 
-    `place` may give an utterance another id, reject it, or give None: it is there already. If that was so for all, the
-    cache `grown_from` which it was made stays in its place, and only learns what its corpus looks like now.
+    `place` may give an utterance another id, reject it, or give None: it is there already. `unchanged` may find that
+    what was built need not be published, and gives the cache.json that holds instead.
     """
     workers = workers or default_workers()
     with building_lock(cache) as building:
@@ -194,18 +184,11 @@ def build_and_publish(
             with nullcontext(executor) if executor else ThreadPoolExecutor(workers, "myxtts-pack") as pool:
                 writer, rows = start(building)
                 body = _build(writer, _prepare_in_order(rows, pool, settings, workers), progress, place)
-            if grown_from is not None and body["checksums"] == grown_from["checksums"]:
-                (building / JOURNAL).unlink()  # from here on the copy is a leftover
-                if len(body["corpora"]) == len(grown_from["corpora"]):
-                    write_whole(cache / MANIFEST, dump_manifest(body))
-                else:
-                    body = grown_from  # the same sounds under another name are no further corpus
-                empty_folder(building)
-            else:
-                publish(building, cache)
-                (cache / JOURNAL).unlink(
-                    missing_ok=True
-                )  # kept until now: what could not be published need not be made again
+            if (kept := unchanged(building, body)) is not None:
+                return kept
+            publish(building, cache)
+            # The journal is kept until now: what could not be published need not be made again.
+            (cache / JOURNAL).unlink(missing_ok=True)
         except BrokenExecutor:
             raise CacheError(
                 "a packing worker died (killed, or out of memory): run the same command again, it goes on where it was"

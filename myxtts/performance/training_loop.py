@@ -28,6 +28,7 @@ from myxtts.training.start import with_packed_settings
 
 _STEPS_OF_A_TRIAL = 4  # the first, a warm one and two that count
 _SAFE_SHARE = 0.9  # of a GPU's memory: the allocator loses some to gaps, and the desktop wants some
+_PLAN_KNOBS = ("batch_size", "num_buckets", "preprocessing_mode")  # the others do not change what is in a batch
 _FRAME_MULTIPLE, _TOKEN_MULTIPLE = 32, 16  # plans that differ by less share a compiled step
 
 Batch = dict[str, Any]
@@ -44,6 +45,7 @@ class TrainingLoop:
         self._rows = split(cache).train
         self._gpu = first_gpu()
         self._feeds: dict[tuple[Any, ...], Feed] = {}
+        self._plans: dict[tuple[Any, ...], Feed] = {}
         self._datasets: dict[tuple[Any, ...], tf.data.Dataset] = {}
         self._fitting: set[tuple[int, ...]] = set()
         self._before = anonymous_bytes()
@@ -53,7 +55,7 @@ class TrainingLoop:
 
     def measure(self, settings: Knobs) -> Trial:
         feed = self._feed(settings)
-        shape = mean_shape(feed)
+        shape = mean_shape(self._plan(settings))
         if self._gpu is not None:
             self._probe_longest(settings)
         batches = self._batches(settings)
@@ -85,22 +87,29 @@ class TrainingLoop:
         if changed == {"enhanced_gpu_prefetch"} and not settings["prefetch_to_gpu"]:
             return "nothing is copied ahead"
         if changed == {"num_buckets"}:
-            share, present = (self._feed(each).useful_frame_share for each in (settings, now))
+            share, present = (self._plan(each).useful_frame_share for each in (settings, now))
             if share / present - 1 < NOISE:
                 return f"{share:.0%} of the frames would be useful, {present:.0%} are now"
         return self._too_much(settings)
 
     def _too_much(self, settings: Knobs) -> str | None:
         """By the memory budget of the host: batches made ahead, and without a GPU the step itself."""
-        batch, frames, _ = mean_shape(feed := self._feed(settings))
+        batch, frames, _ = mean_shape(plan := self._plan(settings))
         cells = batch * frames
-        row_bytes = sum(getattr(self._cache, name)[:1].nbytes for name in feed.payload)
+        row_bytes = sum(getattr(self._cache, name)[:1].nbytes for name in plan.payload)
         needed = cells * row_bytes * settings["prefetch_buffer_size"]
         if self._gpu is None:
             needed += cells * self._per_cell
         if needed <= self._budget_bytes:
             return None
         return f"about {needed / 1e6:,.0f} MB of memory, {self._budget_bytes / 1e6:,.0f} MB are allowed"
+
+    def _plan(self, settings: Knobs) -> Feed:
+        """What is in the batches. That of a million utterances takes a second to work out, so it is kept."""
+        key = tuple(settings.get(name) for name in _PLAN_KNOBS)
+        if key not in self._plans:
+            self._plans[key] = self._feed(settings)
+        return self._plans[key]
 
     def _feed(self, settings: Knobs) -> Feed:
         key = tuple(sorted(settings.items()))
@@ -126,7 +135,7 @@ class TrainingLoop:
 
     def too_slow_to_measure(self, settings: Knobs, seconds: float) -> str | None:
         """A compiled step cannot be stopped, so one that would take longer than the search may is not begun."""
-        batch, _, tokens = mean_shape(self._feed(settings))
+        batch, _, tokens = mean_shape(self._plan(settings))
         estimate = step_flops(self._parameters, batch, tokens) / (measured_flops() if self._parameters else 1.0)
         if estimate * _STEPS_OF_A_TRIAL <= seconds / 2:
             return None
@@ -136,7 +145,7 @@ class TrainingLoop:
 
     def _probe_longest(self, settings: Knobs) -> None:
         """One step of the largest shape, which a loop of the mean shape would not meet, with a share left free."""
-        largest = max(self._feed(settings).tables[0].shapes, key=lambda shape: shape[0] * shape[1])
+        largest = max(self._plan(settings).tables[0].shapes, key=lambda shape: shape[0] * shape[1])
         if largest in self._fitting:
             return
         tf.config.experimental.reset_memory_stats(self._gpu)

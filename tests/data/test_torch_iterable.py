@@ -101,10 +101,11 @@ import sys
 import numpy as np
 import torch
 from myxtts.cache.reader import Cache
-from myxtts.config.config import XTTSConfig
+from myxtts.config.config import DataConfig, XTTSConfig
 from myxtts.data.plan import Plan
 from myxtts.data.torch_iterable import NumpyBatches
-batches = NumpyBatches(Plan(Cache(sys.argv[1]), XTTSConfig()), 3, 9)
+config = XTTSConfig(data=DataConfig(text_tokens="characters"))
+batches = NumpyBatches(Plan(Cache(sys.argv[1]), config), 3, 9)
 for workers in (0, 2):
     loaded = list(torch.utils.data.DataLoader(batches, batch_size=None, num_workers=workers))
     assert len(loaded) == 6

@@ -29,9 +29,6 @@ def folder(tmp_path_factory):
 def short(monkeypatch):
     monkeypatch.setattr(module, "DRAIN_SECONDS", 0.1)
     monkeypatch.setattr(module, "EMULATE_SECONDS", 0.05)
-    # A bisection from a quarter of the loader's time to twelve times it sleeps for 5 s a loader: here around it only.
-    search = module.break_even_ms
-    monkeypatch.setattr(module, "break_even_ms", lambda batches, low, high: search(batches, 4 * low, 5 * low, 0.02))
 
 
 def test_every_loader_is_measured(folder, tmp_path):

@@ -14,7 +14,7 @@ from myxtts.performance import resident
 from myxtts.performance.profile import Loading, Profile, StepTime, profile, speed_of
 from myxtts.performance.trace import part, traced
 
-SETTINGS = ["--set", "data.text_tokens=characters", "--set", "data.num_buckets=1", "--set", "data.num_workers=2"]
+SETTINGS = ["--set", "data.text_tokens=characters", "--set", "data.num_buckets=2", "--set", "data.num_workers=2"]
 
 
 @pytest.fixture(autouse=True)
