@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from myxtts.errors import DiagnosisError
 from myxtts.performance.batch_shape import rows_of, widest
 from myxtts.performance.counters import tracing, usage
 from myxtts.performance.structure import IDLE_OPS, operations_of
+
+log = logging.getLogger(__name__)
 
 DEVICE_SECONDS = 1.5
 _OPERATIONS_OF_A_STEP = 12  # fewer: a sleep, or another framework; nothing that a graph could make faster
@@ -108,7 +111,8 @@ def graph_ms(step: Step, batch: Any) -> float | None:
         operations = operations_of(compiled.get_concrete_function(batch).name, set())
         working = sum(count for kind, count in operations.items() if kind not in IDLE_OPS)
         return _resident_ms(compiled, batch) if working >= _OPERATIONS_OF_A_STEP else None
-    except Exception:  # noqa: BLE001 - whatever a stranger's step does when traced: then this cure is not offered
+    except Exception as error:  # noqa: BLE001 - whatever a stranger's step does when traced: this cure is not offered
+        log.info("whether a compiled step is faster was not measured, it cannot be traced: %s", type(error).__name__)
         return None
     finally:
         tf.config.run_functions_eagerly(eagerly)

@@ -46,7 +46,7 @@ def test_a_sound_cache_is_sound(sound):
     assert verify(sound) == []
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_flipped_byte_anywhere_is_found_and_mended(folder, sound, tmp_path, data):
     cache = Path(shutil.copytree(sound, tmp_path / "flip.cache", dirs_exist_ok=True))

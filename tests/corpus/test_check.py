@@ -141,7 +141,7 @@ def test_texts_that_surely_can_be_spoken_are_not_spoken(good_folder):
     assert len(asked) <= 7 + 16  # the first few rows, before the language was known
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.text("abeghrstuy AEHN'.-?1<&", max_size=12), st.sampled_from(["en-us", "fa", "fr-fr", "cmn", "da", "ru"]))
 def test_a_text_that_is_not_spoken_has_the_verdict_of_the_packer(text, language):
     row = Utterance(1, "a", Path("a.wav"), text, "me", language)

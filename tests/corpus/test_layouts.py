@@ -369,7 +369,7 @@ LISTS = ["metadata.csv", "metadata.jsonl", "metadata_train.csv", "validated.tsv"
          "manifest.csv", "txt/p1/a.txt", "1/2/1_2_3.normalized.txt"]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.dictionaries(st.sampled_from(LISTS), st.lists(st.sampled_from(PIECES), max_size=12), min_size=1, max_size=3),
     st.sampled_from(["auto", "auto", *LAYOUTS]),

@@ -136,7 +136,7 @@ def _write(path, text):
     return path
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.binary(max_size=400))
 def test_any_bytes_become_rows_or_a_clear_error(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("fuzz")

@@ -13,7 +13,7 @@ from myxtts.data.buckets import BucketTable, plan_buckets
 from myxtts.errors import ConfigError, CorpusError
 
 lengths = st.lists(st.integers(1, 120), min_size=1, max_size=60)
-relaxed = settings(deadline=None, max_examples=60)
+relaxed = settings(max_examples=60)
 
 
 def plan(n_frames, n_tokens=None, **settings) -> BucketTable:

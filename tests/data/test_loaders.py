@@ -189,7 +189,7 @@ def test_a_missing_file_is_an_error_that_names_it(tmp_path, load):
         load(str(tmp_path / "nowhere.wav"))
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.integers(1, 3000), st.integers(0, 30000)), min_size=1, max_size=12),
     st.integers(1, 2),

@@ -18,7 +18,7 @@ from myxtts.data.order import Batch, Order, References, balance_weights, shard_r
 from myxtts.data.permutation import draw, grid, permute, stream, tensorflow_arrays
 from myxtts.errors import ConfigError
 
-relaxed = settings(deadline=None, max_examples=40)
+relaxed = settings(max_examples=40)
 seeds = st.integers(0, 2**31 - 1)
 
 
@@ -352,7 +352,7 @@ def test_a_dataset_gives_the_batches_of_numpy_from_any_step(name):
             assert_same(order.batch(int(element["step"])), element)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(tables, seeds, st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=8), st.booleans())
 def test_tensorflow_agrees_on_any_table(table, seed, steps, weighted):
     weights = [1.0 + np.arange(150) % 3] if weighted else None

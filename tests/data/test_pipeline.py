@@ -84,7 +84,7 @@ def test_the_mel_of_the_device_is_the_packed_mel_clip_ends_included(cache):
             assert (np.abs(np.exp(ours[name]) - np.exp(theirs[name])) <= 1e-4 * peak + 16 * rounding).all(), name
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 9000), min_size=1, max_size=4), st.integers(0, 2**31))
 def test_the_twin_equals_the_numpy_mel(lengths, seed):
     from myxtts.features.mel_tensorflow import log_mel as tf_log_mel
@@ -102,7 +102,7 @@ def test_the_twin_equals_the_numpy_mel(lengths, seed):
         np.testing.assert_allclose(mel[n:], LOG_FLOOR, rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(start=st.integers(0, 10**6), threads=st.integers(1, 4), prefetch=st.integers(0, 5))
 def test_resuming_at_any_step_gives_the_same_batches(cache, start, threads, prefetch):
     whole = take(Feed(cache, feed_config()), 3, start)

@@ -26,7 +26,7 @@ def test_filters_are_slaneys():
     np.testing.assert_allclose(ours, theirs, atol=1e-7)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 60000))
 def test_equals_librosa_clip_ends_included(n_samples):
     audio = noise(n_samples, n_samples)

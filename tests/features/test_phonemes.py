@@ -36,7 +36,7 @@ WILD = st.text(
 
 
 @given(st.lists(WILD, max_size=6), st.sampled_from(["en-us", "fa", "ar", "ru", "cmn", "da", "my", "vi", "fr-fr", "ja"]))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_one_output_per_input_and_no_memory(texts, language):
     out = phonemise(texts, language)
     assert len(out) == len(texts)

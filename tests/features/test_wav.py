@@ -21,7 +21,7 @@ def wav(samples, rate=22050, kind=1, channels=1, bits=16, before=(), after=()):
     return b"RIFF" + struct.pack("<I", len(body)) + body
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     samples=st.lists(st.integers(-32768, 32767), min_size=1, max_size=3000),
     rate=st.sampled_from([8000, 16000, 22050, 48000]),

@@ -101,7 +101,7 @@ def test_any_number_of_workers_gives_the_same_bits():
     assert np.array_equal(griffin_lim(mel, 4, workers=1), griffin_lim(mel, 4, workers=3))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 9), st.floats(-20, 6), st.integers(0, 2))
 def test_any_frames_give_finite_sound_of_their_length(n_frames, level, iterations):
     mel = np.full((n_frames, 80), level, np.float32)

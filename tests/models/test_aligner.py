@@ -27,7 +27,7 @@ def score_of(scores: np.ndarray, durations: np.ndarray) -> float:
     return scores[np.arange(len(path)), path].sum()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_the_path_is_the_best_one(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
@@ -44,7 +44,7 @@ def test_the_path_is_the_best_one(data):
         assert score_of(real, durations[row, :tokens]) == best_score(real)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_fewer_frames_than_tokens_still_give_every_frame_a_token(seed):
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ from myxtts.models.upsample import crop_frames, tokens_at
 DURATIONS = st.lists(st.integers(0, 9), min_size=1, max_size=12).filter(sum)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(DURATIONS, st.integers(0, 3))
 def test_each_frame_belongs_to_its_token(durations, padding):
     durations = np.array([durations + [0] * padding], np.int32)
@@ -23,7 +23,7 @@ def test_each_frame_belongs_to_its_token(durations, padding):
     np.testing.assert_allclose(place[0, :total, 0], share, rtol=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.floats(0.015625, 30, width=32), min_size=1, max_size=40), st.integers(0, 3))
 def test_whole_frames_keep_the_sum(durations, padding):
     inside = np.array([[1.0] * len(durations) + [0.0] * padding], np.float32)

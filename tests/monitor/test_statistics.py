@@ -71,7 +71,7 @@ def test_too_few_constant_or_broken_values_have_no_period(values):
     assert oscillation(values) is None
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.floats(0, 1e6), min_size=24, max_size=200))
 def test_any_series_gives_none_or_a_period_that_fits_four_times(values):
     found = oscillation(values)

@@ -105,7 +105,7 @@ def test_functions_of_a_graph_are_not_judged_by_their_names():
 
 @healthy_case
 @given(scale=st.floats(0.25, 4.0))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_healthy_stays_healthy_when_all_times_scale_together(case, scale):
     found = recorded(case)
     scaled = {name: getattr(found, name) * scale for name in TIMES if getattr(found, name) is not None}

@@ -7,7 +7,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from myxtts.errors import ConfigError
@@ -25,7 +25,6 @@ def compiled(step, peak, warmup, total, floor):
 
 
 @given(steps, plans)
-@settings(deadline=None)
 def test_the_compiled_value_is_the_logged_value(step, plan):
     in_graph = compiled(step, *map(float, plan))
     assert [value.dtype for value in in_graph] == [tf.float32] * len(KINDS)

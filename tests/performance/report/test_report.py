@@ -140,7 +140,7 @@ def test_a_stall_of_one_step_in_ten_thousand_is_not_hidden(long_page):
     assert f"longest wait was 640{NBSP}ms at step {HICCUP:,}" in told
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.floats(0, 500), min_size=1, max_size=700), st.integers(1, 60))
 def test_no_wait_gets_lost_however_few_the_bars(waits, most):
     data = np.array(waits)
