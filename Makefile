@@ -4,11 +4,12 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 DEMO := demo
 
-.PHONY: help setup demo test check format bench docs gpu-check lock clean
+.PHONY: help setup demo test test-all check format bench docs gpu-check lock clean
 
 help:
 	@echo "make demo    make a corpus, pack it, train a voice on it, let it speak (about 11 minutes after installation)"
-	@echo "make test    run the tests"
+	@echo "make test    run the tests, but for the slow ones"
+	@echo "make test-all   run all of them, as CI does"
 	@echo "make check   lint, types, layers"
 	@echo "make bench   run the benchmarks on a quiet machine"
 	@echo "make docs    build the manual, English and Persian, to build/docs"
@@ -34,7 +35,7 @@ demo: $(INSTALLED)
 	$(BIN)/myxtts pack $(DEMO)/corpus -o $(DEMO)/voice.cache
 	$(BIN)/myxtts verify $(DEMO)/voice.cache
 	$(BIN)/myxtts info $(DEMO)/voice.cache
-	$(BIN)/myxtts train --preset cpu --train-data $(DEMO)/voice.cache --run $(DEMO)/run --minutes $(DEMO_MINUTES)
+	$(BIN)/myxtts train --preset cpu --data $(DEMO)/voice.cache --run $(DEMO)/run --minutes $(DEMO_MINUTES)
 	$(BIN)/myxtts say "$(SENTENCE)" --model $(DEMO)/run -o $(DEMO)/hello.wav
 	$(BIN)/myxtts evaluate --model $(DEMO)/run --data $(DEMO)/voice.cache --plot $(DEMO)/spectrogram.png
 	@echo
@@ -44,11 +45,16 @@ demo: $(INSTALLED)
 	@echo "  run/report.html       where each millisecond went, for the browser"
 	@echo "  hello.wav             a sentence that it was not trained on"
 	@echo "  spectrogram.png       another one, spoken above real"
-	@echo "Next, with your own recordings: $(BIN)/myxtts train --train-data FOLDER --run runs/me"
+	@echo "Next, with your own recordings: $(BIN)/myxtts train --data FOLDER --run runs/me"
 	@rm -f $(DEMO).started
 
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+	$(PYTEST) -m "not slow"
+
+test-all: $(INSTALLED)
+	$(PYTEST)
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

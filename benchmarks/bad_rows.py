@@ -24,8 +24,9 @@ import soundfile
 from synthetic import WORDS
 
 from myxtts.cache.format import MANIFEST, REJECTED
-from myxtts.cache.pack import PackSettings, default_workers, pack
-from myxtts.cache.prepare import make_symbols
+from myxtts.cache.pack import default_workers, pack
+from myxtts.cache.prepare import make_readings
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import DataConfig
 from myxtts.corpus.check import check
 from myxtts.corpus.read import open_corpus
@@ -146,7 +147,7 @@ def _make_bad(folder: Path, kind: str, name: str, above: bytes, rng: np.random.G
 
 def checked(folder: Path, data: DataConfig) -> Named:
     settings = PackSettings.from_config(data)
-    hear, spell = partial(hear_clips, settings=settings.audio), partial(make_symbols, frontend=settings.text)
+    hear, spell = partial(hear_clips, settings=settings.audio), partial(make_readings, frontend=settings.text)
     report = check(open_corpus(folder), hear, spell, default_workers())
     found = [(problem.row, problem.id, problem.reason) for problem in report.problems]
     return sorted(problem for problem in found if REASONS[problem[2]].is_error)

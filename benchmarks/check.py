@@ -18,8 +18,8 @@ from measure import interleave
 from pack import THREADS, decode, in_threads
 from synthetic import write_corpus
 
-from myxtts.cache.pack import PackSettings
-from myxtts.cache.prepare import make_symbols
+from myxtts.cache.prepare import make_readings
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import DataConfig
 from myxtts.corpus.check import check
 from myxtts.corpus.read import open_corpus
@@ -28,7 +28,7 @@ from myxtts.features.hear import hear_clips
 
 def checking(corpus: Path, tokens: str):
     settings = PackSettings.from_config(DataConfig(text_tokens=tokens))
-    hear, spell = partial(hear_clips, settings=settings.audio), partial(make_symbols, frontend=settings.text)
+    hear, spell = partial(hear_clips, settings=settings.audio), partial(make_readings, frontend=settings.text)
     return lambda: check(open_corpus(corpus), hear, spell, THREADS)
 
 

@@ -25,15 +25,17 @@ import numpy as np
 from measure import anonymous_bytes
 from synthetic import write_corpus, write_index_only
 
-from myxtts.cache.pack import PackSettings, pack
+from myxtts.bench.emulator import emulate, resident, run_controls
+from myxtts.bench.loaders import numpy_limit, write_wav_files
+from myxtts.cache.pack import pack
 from myxtts.cache.reader import Cache
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import DataConfig, XTTSConfig
 from myxtts.corpus.read import open_corpus
-from myxtts.data.per_file import per_file_dataset, write_npy_files
+from myxtts.data.file_feed import FileFeed
+from myxtts.data.listing import write_npy_files
 from myxtts.data.pipeline import Feed
 from myxtts.data.plan import Plan
-from myxtts.performance.bench import numpy_limit, write_wav_files
-from myxtts.performance.emulator import emulate, resident, run_controls
 
 BATCH = 32
 
@@ -62,8 +64,9 @@ def rates(cache: Cache, folder: Path, repeats: int) -> dict[str, float]:
         "iter(dataset)": (lambda: iter(Feed(cache, config()).dataset()), 63, 600),
         "limit audio": (lambda: numpy_limit(Plan(cache, audio)), 63, 200),
         "feed audio": (lambda: Feed(cache, audio).batches(), 63, 300),
-        "npy in graph": (lambda: iter(per_file_dataset("npy", npys, config()).repeat()), 20, 60),
-        "numpy_function": (lambda: iter(per_file_dataset("python", wavs, config()).repeat()), 14, 14),
+        "npy in graph": (lambda: FileFeed("npy", npys, config()).batches(), 20, 60),
+        "native": (lambda: FileFeed("native", wavs, config()).batches(), 20, 60),
+        "numpy_function": (lambda: FileFeed("python", wavs, config()).batches(), 14, 14),
     }
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in loaders}
     for _ in range(repeats):
@@ -78,6 +81,7 @@ def rates(cache: Cache, folder: Path, repeats: int) -> dict[str, float]:
         speeds, costs = zip(*values, strict=True)
         best[name] = (max(speeds), min(costs))
         print(f"{name:<16}{max(speeds):>14,.0f}{max(speeds) / min(speeds):>8.2f}{min(costs):>13.1f}")
+    print(as_markdown(best))
     return {
         "default feed / limit for mel alone (bar 0.50)": best["feed mel+ref"][0] / best["limit mel"][0],
         "default feed CPU us per utterance (bar 30)": best["feed mel+ref"][1],
@@ -85,9 +89,29 @@ def rates(cache: Cache, folder: Path, repeats: int) -> dict[str, float]:
         "feed without references / limit (bar 0.50)": best["feed mel"][0] / best["limit mel"][0],
         "feed without references CPU us (bar 30)": best["feed mel"][1],
         "feed audio / limit (bar 0.40)": best["feed audio"][0] / best["limit audio"][0],
+        "native / numpy_function, CPU us (bar 0.33)": best["native"][1] / best["numpy_function"][1],
         "per CPU second against npy (bar 5)": best["npy in graph"][1] / best["feed mel+ref"][1],
         "per CPU second against numpy_function (bar 15)": best["numpy_function"][1] / best["feed mel+ref"][1],
     }
+
+
+# What a loader is called in README and docs/feed.md, and what it hands to the device.
+TABLE = {
+    "feed mel+ref": ("packed mel and a reference clip", "float16 mel"),
+    "feed audio": ("packed audio", "int16 samples; the step makes the mel"),
+    "npy in graph": ("one `.npy` of mel per utterance, read in the graph", "float32 mel"),
+    "native": ("native: a wav per utterance, decoded in the graph", "int16 samples; the step makes the mel"),
+    "numpy_function": ("Python for every file", "float32 mel"),
+}
+
+
+def as_markdown(best: dict[str, tuple[float, float]]) -> str:
+    """The table of README and docs/feed.md."""
+    lines = ["| loader | utterances/s | CPU us per utterance | what reaches the device |", "|---|---|---|---|"]
+    for name, (called, reaches) in TABLE.items():
+        speed, cost = best[name]
+        lines.append(f"| {called} | {speed:,.0f} | {cost:,.0f} | {reaches} |")
+    return "\n".join(lines)
 
 
 def utilisation(cache: Cache, repeats: int) -> dict[str, float]:

@@ -26,9 +26,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import tensorflow as tf
 
-from myxtts.performance.bench import drop_pages
-from myxtts.performance.diagnose import judge
-from myxtts.performance.observe import observe
+from myxtts.doctor.diagnosis import judge
+from myxtts.doctor.observe import observe
+from myxtts.machine.page_cache import drop_pages
 
 BATCH, FRAMES, MELS = 16, 200, 80
 UTTERANCES = 256

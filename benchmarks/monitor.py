@@ -21,8 +21,8 @@ import numpy as np
 import psutil
 from measure import interleave
 
+from myxtts.machine.sampler import MachineSampler
 from myxtts.monitor import Monitor
-from myxtts.performance.machine import MachineSampler
 
 STEP_MS, BAR = 5.0, 0.01
 STEPS = 50_000
@@ -34,7 +34,7 @@ def steps_with_the_monitor() -> None:
         with monitor.time_operation("step"):
             pass
         monitor.count("text_cache.hits")
-        monitor.log_step_timing(0.1, 4.9, 32)
+        monitor.log_step_timing(0.0001, 0.0049, 32)
 
 
 def steps_with_a_line_of_json() -> None:
@@ -73,7 +73,7 @@ def reading_costs() -> None:
     monitor = Monitor()
     random = np.random.default_rng(0)
     for data, compute in random.exponential((1.0, 5.0), (200_000, 2)):
-        monitor.log_step_timing(data, compute, 32)
+        monitor.log_step_timing(data / 1e3, compute / 1e3, 32)
     started = time.perf_counter()
     monitor.get_summary_report()
     print(f"a report of 200,000 steps      {(time.perf_counter() - started) * 1e3:7.1f} ms")

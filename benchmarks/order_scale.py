@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from myxtts.data.buckets import plan_buckets
-from myxtts.data.order import Order, References, balance_weights
+from myxtts.data.order import Order, balance_weights
+from myxtts.data.references import References
 
 FRAMES_PER_SECOND = 22050 / 256
 STEP_MS_BAR, PLAN_MB_BAR = 1.0, 200.0

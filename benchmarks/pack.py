@@ -23,7 +23,8 @@ import soundfile
 from measure import Timing, interleave
 from synthetic import write_corpus, write_index_only
 
-from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.pack import pack
+from myxtts.cache.settings import PackSettings
 from myxtts.cache.verify import verify
 from myxtts.config.config import DataConfig
 from myxtts.corpus.read import open_corpus

@@ -83,7 +83,6 @@ def _records(steps: int) -> Iterator[dict[str, Any]]:
         "kind": "report",
         "step": steps,
         "traces_after_start": 0,
-        "analysis": {},
         "machine": {
             "description": {
                 "cpu": "Example 9000",
@@ -182,7 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=10_000)
     steps = parser.parse_args().steps
-    from myxtts.performance.report.run import write_run_report
+    from myxtts.report.run import write_run_report
 
     with tempfile.TemporaryDirectory(prefix="report-") as folder:
         run = write_long_run(Path(folder) / "run", steps)

@@ -123,11 +123,12 @@ def speaking() -> dict[str, float]:
 
     from myxtts.inference.reference import make_reference
     from myxtts.inference.synthesizer import Synthesizer
+    from myxtts.models.description import REFERENCE_FRAMES
 
     clip = np.random.default_rng(0).normal(-5, 2, (400, 80)).astype(np.float32)
     found = {}
     for name, head, steps in (("regression", "regression", None), ("flow, 8 steps", "flow", 8)):
-        synthesizer = Synthesizer(make_model(head), make_reference([clip]))
+        synthesizer = Synthesizer(make_model(head), make_reference([clip], REFERENCE_FRAMES))
         synthesizer.model.duration_scale.assign(1.25)  # 5 frames a letter, as people speak; untrained it is 4
         voice = synthesizer.hear()
         spoken = [synthesizer.say(TEXT, voice, steps=steps) for _ in range(6)][1:]

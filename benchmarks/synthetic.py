@@ -11,19 +11,20 @@ from myxtts.cache.format import (
     BLOBS,
     FORMAT,
     HEADER_BYTES,
-    INDEX,
     MANIFEST,
-    PAYLOAD,
+    MODES,
+    TOKENS,
+    array_type,
     column_file,
-    dump_manifest,
-    fingerprint,
+    index_columns,
     npy_header,
     padding_row,
     payload_files,
     row_bytes,
 )
-from myxtts.cache.writer import hash_file
+from myxtts.cache.manifest import dump_manifest
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
+from myxtts.files import fingerprint, hash_file
 
 WORDS = """amber basket candle distant evening forest garden harbour island journey kitchen ladder morning narrow ocean
 paper quiet river silver table under valley winter yellow autumn bridge castle dragon engine feather guitar hollow"""
@@ -89,18 +90,18 @@ def write_index_only(cache: Path, utterances: int, seed: int = 0) -> None:
         "text_bytes": np.frombuffer(b"".join(texts), np.uint8),
     }
     lengths = {}
-    for column, dtype in {**INDEX, **BLOBS}.items():
+    for column, dtype in {**index_columns(MODES["precompute"]), **BLOBS}.items():
         values = columns[column].astype(dtype)
         (cache / column_file(column)).write_bytes(npy_header(dtype, values.shape) + values.tobytes())
         lengths[column_file(column)] = len(values)
-    for name in payload_files("precompute"):
-        lengths[name] = int(tokens.sum()) if name == "tokens.npy" else 1 + int(frames.sum())
+    for name in payload_files(MODES["precompute"]):
+        lengths[name] = int(tokens.sum()) if name == TOKENS else 1 + int(frames.sum())
         write_sparse(cache / name, lengths[name])
     seal_index_only(cache, lengths, utterances)
 
 
 def write_sparse(path: Path, rows: int) -> None:
-    dtype, shape, _ = PAYLOAD[path.name]
+    dtype, shape = array_type(path.name)
     with open(path, "wb") as file:
         file.write(npy_header(dtype, (rows, *shape)))
         file.write(padding_row(path.name).tobytes())
@@ -116,6 +117,7 @@ def seal_index_only(cache: Path, lengths: dict[str, int], utterances: int) -> No
         "checksums": {name: hash_file(cache / name) for name in lengths if name.startswith("index.")},
         "id": f"index-only-{utterances}",
         "settings": settings,
+        "corpora": [],
         "lengths": lengths,
         "utterances": utterances,
         "rejected": {},

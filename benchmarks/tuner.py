@@ -28,9 +28,9 @@ import numpy as np
 import tensorflow as tf
 from gallery import BATCH, FRAMES, MELS, UTTERANCES, Pipeline, burn, clips, hold, plain, write_files
 
-from myxtts.performance.search import search
-from myxtts.performance.throughput import measure_loop
-from myxtts.performance.trials import Knobs
+from myxtts.tuner.search import search
+from myxtts.tuner.throughput import measure_loop
+from myxtts.tuner.trials import Knobs
 
 SWEEP_SLICE_SECONDS = 0.7
 BAR, NOISE = 0.90, 0.03

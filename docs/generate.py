@@ -11,6 +11,7 @@ import html
 import re
 from collections.abc import Callable, Iterator
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -20,15 +21,23 @@ from myxtts.config.config import _SECTIONS, preset_names
 from myxtts.config.settings import describe
 from myxtts.corpus.detect import LAYOUTS
 from myxtts.corpus.reasons import REASONS
+from myxtts.doctor.causes import CAUSES, VERDICTS, Verdict
 
 _PLACE = re.compile(r"<!-- generate: (\w+) -->")
 _UNTRANSLATED = "این صفحه هنوز به فارسی برگردانده نشده است؛ متن انگلیسی را می‌بینید."
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """What is generated is English: in a Persian page it stands in a block that runs from left to right."""
-    frame = '<div dir="ltr" lang="en" markdown>\n\n{}\n\n</div>' if page.file.src_uri.endswith(".fa.md") else "{}"
-    return _PLACE.sub(lambda place: frame.format(GENERATORS[place[1]]()), markdown)
+    """In a Persian page, what has no translation stands in a block that runs from left to right."""
+    persian = page.file.src_uri.endswith(".fa.md")
+    return _PLACE.sub(lambda place: _generate(place[1], persian), markdown)
+
+
+def _generate(name: str, persian: bool) -> str:
+    if name in VERDICT_TABLES:
+        return verdicts(VERDICT_TABLES[name], persian)
+    text = GENERATORS[name]()
+    return f'<div dir="ltr" lang="en" markdown>\n\n{text}\n\n</div>' if persian else text
 
 
 def on_page_content(content: str, page: Any, **_: Any) -> str:
@@ -143,6 +152,23 @@ def reasons() -> str:
     rows = [(f"`{name}`", "error" if each.is_error else "warning", _bare(each.what), _bare(each.cure))
             for name, each in ranked]  # fmt: skip
     return table(("reason", "", "what is wrong", "what to do"), rows)
+
+
+# ---- the verdicts ---------------------------------------------------------------------------------------------------
+
+VERDICT_TABLES: dict[str, list[Verdict]] = {
+    f"verdicts_of_the_{part.replace('-', '_')}": [cause for cause in CAUSES.values() if cause.part == part]
+    for part in ("loader", "hand-over", "step")
+} | {"verdicts_without_a_cause": [each for each in VERDICTS.values() if each.name not in CAUSES]}
+
+
+def verdicts(rows: list[Verdict], persian: bool) -> str:
+    """How each shows and what cures it, in English as the program says it."""
+    if persian:
+        texts = yaml.safe_load((Path(__file__).parent / "verdicts.fa.yaml").read_text(encoding="utf-8"))
+        return table(("حکم", "نشانه", "راه‌حل"), [(f"`{each.name}`", *texts[each.name]) for each in rows])
+    cells = [(f"`{each.name}`", _bare(each.shows), _bare(each.cure.format(n="N"))) for each in rows]
+    return table(("verdict", "how it shows", "cure"), cells)
 
 
 # ---- Markdown -------------------------------------------------------------------------------------------------------

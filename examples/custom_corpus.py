@@ -13,7 +13,8 @@ Put the class into a package of yours and name it there; then `myxtts check FOLD
 import sys
 from pathlib import Path
 
-from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.pack import pack
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import DataConfig
 from myxtts.corpus.layout import Layout, look, read_text
 from myxtts.corpus.read import Corpus

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from myxtts.performance.diagnose import diagnose
+from myxtts.doctor import diagnose
 
 
 class TheirLoader:

@@ -12,11 +12,10 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from myxtts.cache.pack import packed_as
 from myxtts.cache.reader import Cache
 from myxtts.config.config import DataConfig, XTTSConfig
+from myxtts.data.numpy_batches import NumpyBatches
 from myxtts.data.plan import Plan
-from myxtts.data.torch_iterable import NumpyBatches
 
 try:
     import torch
@@ -28,8 +27,8 @@ STEPS = int(os.environ.get("STEPS", 200))
 
 def batches_of(path: str, start_step: int = 0) -> NumpyBatches:
     cache = Cache(path)
-    data = packed_as(DataConfig(batch_size=16), cache.body["settings"])  # the text and audio settings of the cache
-    return NumpyBatches(Plan(cache, XTTSConfig(data=data)), start_step, start_step + STEPS)
+    config = XTTSConfig(data=DataConfig(batch_size=16))  # text and audio settings are those of the cache
+    return NumpyBatches(Plan(cache, config), start_step, start_step + STEPS)
 
 
 def tensors(batches: NumpyBatches) -> Iterator[dict]:

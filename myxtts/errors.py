@@ -7,7 +7,7 @@ MyXTTSError
 ├── TextError            a text, language or token table cannot be used
 ├── MissingExtra         an optional package is needed: the message names the pip command
 ├── SpeechError          a request to speak cannot be met: its text, language, reference or settings
-├── TrainingError        a run cannot go on
+├── TrainingError        a run cannot continue
 ├── DiagnosisError       a pipeline cannot be measured
 ├── CacheError           a cache cannot be used
 │   ├── CacheLocked      another process is writing it
@@ -18,6 +18,20 @@ MyXTTSError
 """
 
 from __future__ import annotations
+
+import shlex
+from importlib import metadata
+
+
+def install_command(extra: str) -> str:
+    """How to install what an extra asks for: by the names of its packages, so it works without a release of MyXTTS."""
+    try:
+        required = metadata.requires("myxtts") or []
+    except metadata.PackageNotFoundError:  # a copy that was never installed
+        required = []
+    parts = (line.partition(";") for line in required)
+    named = [name.strip() for name, _, marker in parts if f'extra == "{extra}"' in marker.replace("'", '"')]
+    return shlex.join(["pip", "install", *named]) if named else f"pip install '.[{extra}]' in the folder of MyXTTS"
 
 
 class MyXTTSError(Exception):
@@ -50,7 +64,7 @@ class TextError(MyXTTSError):
 
 class MissingExtra(MyXTTSError):
     def __init__(self, package: str, extra: str, purpose: str):
-        super().__init__(f"{purpose} needs the package '{package}': run pip install 'myxtts[{extra}]'")
+        super().__init__(f"{purpose} needs the package '{package}': run {install_command(extra)}")
 
 
 class SpeechError(MyXTTSError):

@@ -8,6 +8,8 @@ import os
 import subprocess
 from pathlib import Path
 
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
 import hypothesis
 import pytest
 from corpora import write_corpus
@@ -16,10 +18,32 @@ hypothesis.settings.register_profile("no clock", deadline=None)  # on a busy mac
 hypothesis.settings.load_profile("no clock")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_user_cache(tmp_path_factory):
+    """What a run remembers for the next one is nobody's but the tests'."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("user-cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def corpus_folder(tmp_path_factory) -> Path:
     """40 utterances; read it, copy it, never change it."""
     return write_corpus(tmp_path_factory.mktemp("corpus") / "voice", 40)
+
+
+@pytest.fixture(scope="session")
+def packed_voice(corpus_folder, tmp_path_factory) -> Path:
+    """The forty clips, packed with characters. Nobody may write to it."""
+    from corpora import feed_config
+
+    from myxtts.cache.pack import pack
+    from myxtts.cache.settings import PackSettings
+    from myxtts.corpus.read import open_corpus
+
+    cache = tmp_path_factory.mktemp("packed") / "voice.cache"
+    pack(open_corpus(corpus_folder), cache, PackSettings.from_config(feed_config().data))
+    return cache
 
 
 @pytest.fixture
@@ -44,7 +68,7 @@ def mounted(tmp_path):
 @pytest.fixture
 def briefly(monkeypatch):
     """The doctor measures for half a second instead of fifteen: enough to tell causes that are far apart."""
-    from myxtts.performance import observe, resident
+    from myxtts.doctor import observe, resident
 
     monkeypatch.setattr(observe, "LOADER_SECONDS", 0.4)
     monkeypatch.setattr(observe, "LOOP_SECONDS", 0.4)
@@ -55,7 +79,7 @@ def briefly(monkeypatch):
 @pytest.fixture(scope="session")
 def trained_run(tmp_path_factory) -> tuple[Path, dict]:
     """(run directory, summary): the real model, made small, trained by the real command on two shapes of batches, with
-    everything that happens now and then; and with a reference shorter than the one that speaking takes.
+    everything that happens now and then; and with shorter reference clips than the default.
     Nobody may write to it."""
     folder = shared_folder(tmp_path_factory, "trained")
     told = folder / "told.json"
@@ -84,6 +108,7 @@ def train_small(folder: Path) -> str:
     write_corpus(folder / "voice", 40, (0.4, 1.2))
     settings = {
         "data.text_tokens": "characters", "data.num_buckets": 2, "data.batch_size": 8, "data.reference_frames": 32,
+        "data.auto_tune_performance": "false",
         "training.precision": "float32", "training.learning_rate": 0.01, "training.warmup_steps": 10,
         "training.validation_steps": 10, "training.sample_steps": 40, "training.keep_checkpoints": 2,
     }  # fmt: skip

@@ -4,14 +4,15 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import bad_rows
 import pytest
 
 from myxtts.cache.reader import Cache
 from myxtts.cli import _parser, main
-from myxtts.cli.shared import cache_of
-from myxtts.config.config import XTTSConfig
+from myxtts.cli.shared import cache_of, load_config
+from myxtts.errors import CacheMismatch
 
 
 @pytest.fixture
@@ -124,15 +125,17 @@ def test_flags_name_layout_speaker_and_language(ask, corpus, tmp_path):
     assert list(Cache(tmp_path / "y.cache").speakers) == ["good"]
 
 
-def test_train_packs_with_the_same_flags(corpus, tmp_path, caplog):
+def test_train_packs_with_the_same_flags(corpus, tmp_path):
     """Up to where TensorFlow would begin."""
     (corpus / "metadata.csv").write_text("good00001|anna|One two three.\ngood00002|bo|Four five.\n")
     words = ["train", "--train-data", str(corpus), "--layout", "piper", "--language", "de", "--speaker", "me"]
-    arguments = _parser().parse_args(words)
-    cache = cache_of(arguments.train_data, XTTSConfig(), arguments)
+    config = load_config(_parser().parse_args(words))
+    cache = cache_of(Path(config.data.dataset_path), config)
     assert (Cache(cache).speakers, Cache(cache).languages) == (["anna", "bo"], ["de"])
-    assert cache_of(cache, XTTSConfig(), arguments) == cache
-    assert "--layout, --speaker, --language: for a corpus only" in caplog.text
+    assert cache_of(cache, config) == cache
+    config = load_config(_parser().parse_args([*words, "--language", "fa"]))
+    with pytest.raises(CacheMismatch, match=r"data.language is fa \(--language\), the cache has de"):
+        cache_of(cache, config)
     shutil.rmtree(cache.parent)
 
 

@@ -63,7 +63,7 @@ def test_the_default_place_is_in_the_corpus(folder, tmp_path):
         (["verify", "nowhere"], "nowhere is not a cache"),
         (["pack"], "CORPUS"),
         (["fly"], "invalid choice"),
-        (["pack", "x", "--workers", "0"], "1 up"),
+        (["pack", "x", "--workers", "0"], "1 or more"),
         (["pack", "x", "--set", "data.bach_size=3"], "did you mean 'batch_size'"),
         (["config", "--config", "nowhere.yaml"], "cannot read nowhere.yaml"),
     ],

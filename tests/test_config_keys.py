@@ -24,16 +24,17 @@ from training.small_run import SMALL
 from training.stand_in import StandInModel
 
 from myxtts.cache.reader import Cache
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import DataConfig, ModelConfig, TrainingConfig, XTTSConfig
 from myxtts.data.ljspeech import LJSpeechDataset
 from myxtts.data.pipeline import Feed
 from myxtts.data.plan import Plan
+from myxtts.doctor.configured import pipeline_of
+from myxtts.doctor.structure import structure_of
 from myxtts.errors import MyXTTSError, RowError
 from myxtts.features.token_table import TokenTable
 from myxtts.models import sizes, weights
 from myxtts.monitor import start_monitor
-from myxtts.performance.doctor import pipeline_of
-from myxtts.performance.structure import structure_of
 from myxtts.training.budget import Budget
 from myxtts.training.run_log import read_log
 from myxtts.training.setup import build_model, precision_for, prepare_tensorflow
@@ -68,6 +69,7 @@ def place(tmp_path_factory) -> Path:
     soundfile.write(folder / "wavs" / "utt00000.wav", quiet_ends, 22050)
     table = TokenTable.base()
     TokenTable([*table.symbols[:5], *reversed(table.symbols[5:])]).save(folder.parent / "other.txt")
+    (folder.parent / "words.tsv").write_text("en\ttwenty-one\tone score and one\n", encoding="utf-8")
     LJSpeechDataset(folder, feed_config()).precompute_mels()
     return folder
 
@@ -93,9 +95,13 @@ def clip(config, place):
 
 
 def tokens(config, place):
-    from myxtts.data.per_file import list_corpus
+    from myxtts.data.listing import list_corpus
 
     return list_corpus(LJSpeechDataset(place, config).corpus, config.data).tokens.tolist()
+
+
+def number_symbols(config, place):
+    return PackSettings.from_config(config.data).text.symbols(["21"], "en")
 
 
 def feed_of(config, place) -> Feed:
@@ -180,18 +186,16 @@ def examined(config, place):
 
 
 def train_verb(config, place):
-    """Whether `myxtts train` tunes, and what it then trains with."""
+    """What `myxtts train` trains with, where nothing but the key is given."""
     from myxtts.cli import main
 
-    config.to_yaml(place.parent / "config.yaml")
     done = {"step": 0, "seconds": 0, "why": "", "best": None, "stall": 0, "interrupted": False}
-    with (
-        mock.patch("myxtts.performance.remembered.tune_for_training", side_effect=lambda config, *_: config) as tuned,
-        mock.patch("myxtts.training.start.start_training", return_value=done),
-    ):
-        words = ["train", "--train-data", str(place), "--config", str(place.parent / "config.yaml")]
-        assert main([*words, "--run", str(place.parent / "run")]) == 0
-    return tuned.call_count
+    with mock.patch("myxtts.training.start.start_training", return_value=done) as started:
+        chosen = f"data.auto_tune_performance={str(config.data.auto_tune_performance).lower()}"
+        words = ["train", "--train-data", str(place), "--set", chosen, "--run", str(place.parent / "run")]
+        assert main(words) == 0
+    data = started.call_args.args[0].data
+    return data.batch_size, data.num_workers, data.prefetch_buffer_size, data.num_buckets
 
 
 def model(config, place):
@@ -222,7 +226,7 @@ def precision(config, place):
 
 def compiled_by_xla(config, place):
     step = Step(StandInModel(describe()), config.training, 10)
-    return step._function({name: tf.constant(part) for name, part in make_batch(2, 16, 4).items()})._jit_compile
+    return step._call._jit_compile
 
 
 class Slow(StandInModel):
@@ -291,6 +295,8 @@ TABLE = {
     "data.text_bos": (False, tokens),
     "data.text_eos": (False, tokens),
     "data.text_blank": (True, tokens),
+    "data.normalise_text": (False, number_symbols),
+    "data.lexicon": ("LEXICON", number_symbols),
     "data.token_table": ("TABLE", tokens),
     "data.preprocessing_mode": ("on_the_fly", plan),
     "data.batch_size": (4, plan),
@@ -310,11 +316,10 @@ TABLE = {
     "data.enhanced_gpu_prefetch": (False, feed_stages),
     "data.optimize_cpu_gpu_overlap": (False, made_ahead),
     "data.prefetch_to_gpu": (False, feed_stages),
-    "data.auto_tune_performance": (True, train_verb),
+    "data.auto_tune_performance": (False, train_verb),
     "data.auto_rebuild_token_cache": (False, functools.partial(rebuilt, {"text_blank": True})),
     "data.auto_rebuild_mel_cache": (False, functools.partial(rebuilt, {"trim_db": 20.0})),
     "model.size": ("small", model),
-    "model.head": ("both", model),
     "training.run_dir": ("elsewhere", run_place),
     "training.seed": (3, order),
     "training.epochs": (2, budget),
@@ -380,6 +385,7 @@ def test_looking_twice_sees_the_same(key, place, usual, monkeypatch, tmp_path):
 def test_a_key_changes_something(key, place, usual, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     value, look, *others = TABLE[key]
-    value = {"PLACE": str(place), "TABLE": str(place.parent / "other.txt")}.get(value, value)
+    files = {"PLACE": place, "TABLE": place.parent / "other.txt", "LEXICON": place.parent / "words.tsv"}
+    value = str(files.get(value, value)) if isinstance(value, str) else value
     common = others[0] if others else {}
     assert look(config_with(common | {key: value}), place) != usual(look, tuple(common.items()))

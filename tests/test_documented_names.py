@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,9 @@ from myxtts.cli import _parser
 from myxtts.cli.train import settings_of
 from myxtts.config.config import XTTSConfig, load, preset_names
 from myxtts.data.ljspeech import LJSpeechDataset
+from myxtts.data.starting_points import starting_point
 from myxtts.data.tf_native_loader import TFNativeDataLoader
+from myxtts.machine.description import describe_machine
 from myxtts.monitor import start_monitor
 from myxtts.training import setup
 from myxtts.training.run_log import read_log
@@ -170,7 +173,7 @@ def test_the_rest_of_the_snippet(told):
         (LJSpeechDataset.verify_and_fix_cache, ["fix"]),
         (LJSpeechDataset.get_performance_report, []),
         (TFNativeDataLoader.load_and_process_audio, ["audio_path", "max_length"]),
-        (performance.PerformanceMonitor.log_step_timing, ["data_ms", "compute_ms", "batch"]),
+        (performance.PerformanceMonitor.log_step_timing, ["data_seconds", "compute_seconds", "batch"]),
         (performance.start_performance_monitoring, []),
         (performance.print_performance_report, []),
         (performance.get_performance_monitor, []),
@@ -192,7 +195,7 @@ DEFAULTS = {
         "shuffle_buffer_multiplier": 20, "enable_memory_mapping": True, "cache_verification": True,
         "memory_cache": False, "preprocessing_mode": "precompute", "use_tf_native_loading": True,
         "enhanced_gpu_prefetch": True, "optimize_cpu_gpu_overlap": True, "prefetch_to_gpu": True,
-        "auto_tune_performance": False, "auto_rebuild_token_cache": True, "auto_rebuild_mel_cache": True,
+        "auto_tune_performance": True, "auto_rebuild_token_cache": True, "auto_rebuild_mel_cache": True,
         "max_mel_frames": 1720,
     },
     "training": {
@@ -260,6 +263,43 @@ def test_train_main_takes_every_documented_flag(corpus, tmp_path, train_main):
     (start,) = (line for line in read_log(tmp_path / "run") if line["kind"] == "start")
     assert start["feed"]["payload"] == ["audio"]
     assert [line["step"] for line in read_log(tmp_path / "run") if line["kind"] == "validation"] == [2]
+
+
+def test_train_main_reads_configs_config_yaml_whenever_it_is_there(corpus, tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO")
+    monkeypatch.setattr("myxtts.training.start.build_model", build_stand_in)
+    script = Path(shutil.copy(ROOT / "train_main.py", tmp_path))
+    (tmp_path / "configs").mkdir()
+    file = tmp_path / "configs" / "config.yaml"
+    file.write_text("data: {text_tokens: characters, num_buckets: 1, batch_size: 7}\ntraining: {sample_steps: 0}")
+
+    def run(name, *words) -> XTTSConfig:
+        quick = [
+            "--train-data",
+            corpus,
+            "--run",
+            tmp_path / name,
+            "--steps",
+            "1",
+            "--set",
+            "training.precision=float32",
+        ]
+        monkeypatch.setattr(sys, "argv", ["train_main.py", *map(str, [*words, *quick])])
+        with pytest.raises(SystemExit) as end:
+            runpy.run_path(str(script), run_name="__main__")
+        assert end.value.code == 0
+        return XTTSConfig.from_yaml(tmp_path / name / "config.yaml")
+
+    config = run("flags", "--batch-size", 5)
+    assert (config.data.batch_size, config.data.num_buckets, config.training.sample_steps) == (5, 1, 0)
+    told = f"settings of {file}: data.text_tokens=characters, data.num_buckets=1, training.sample_steps=0"
+    assert told in caplog.text  # the batch size is the flag's
+    (tmp_path / "other.yaml").write_text("data: {text_tokens: characters, batch_size: 3}\ntraining: {sample_steps: 0}")
+    assert run("named", "--config", tmp_path / "other.yaml").data.batch_size == 3
+    assert str(file) not in caplog.text.split("other.yaml")[-1]
+    file.unlink()
+    machines = starting_point(describe_machine())
+    assert run("none", "--set", "training.sample_steps=0").data.batch_size == machines["batch_size"]
 
 
 def test_a_performance_report_comes_every_ten_epochs(tmp_path):

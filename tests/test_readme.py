@@ -30,14 +30,15 @@ def test_python_blocks_run(folder):
         assert done.returncode == 0, done.stderr[-1500:]
 
 
+@pytest.mark.slow
 def test_shell_blocks_run(folder):
     lines = [
         line.split("#")[0].strip() for language, _, code in BLOCKS if language == "sh" for line in code.splitlines()
     ]
-    verbs = [line for line in lines if line.startswith(".venv/bin/myxtts")]
+    verbs = [line for line in lines if line.startswith("myxtts ")]
     assert len(verbs) >= 4
     for line in verbs:
-        command = line.replace(".venv/bin/myxtts", f"{sys.executable} -m myxtts").replace("~", str(folder))
+        command = line.replace("myxtts", f"{sys.executable} -m myxtts", 1).replace("~", str(folder))
         command = command.replace("--minutes 60", "--steps 2 --set data.num_buckets=1")  # an hour shortened
         done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"

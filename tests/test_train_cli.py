@@ -24,6 +24,7 @@ from training.stand_in import StandInModel, build_stand_in
 from myxtts.cli import _parser, main
 from myxtts.cli.train import OPTIMIZATION_LEVELS, settings_of
 from myxtts.config.config import XTTSConfig
+from myxtts.data.starting_points import with_starting_point
 from myxtts.models import sizes, weights
 from myxtts.training.checkpoint import RunLock, load
 from myxtts.training.run_log import read_log
@@ -40,6 +41,13 @@ EAGER = {"enable_graph_mode": False}  # nothing to compile where only the verb m
 def sets(**more) -> list[str]:
     chosen = SETTINGS | {f"training.{name}": value for name, value in more.items()}
     return [word for name, value in chosen.items() for word in ("--set", f"{name}={str(value).lower()}")]
+
+
+def quick() -> list[str]:
+    """Of the cache's own settings none is given."""
+    chosen = SETTINGS | {"training.enable_graph_mode": "false"}
+    return [word for name, value in chosen.items() if name != "data.text_tokens"
+            for word in ("--set", f"{name}={value}")]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +100,7 @@ def kill_at(run: Path, corpus: Path, step: int, delay_seconds: float) -> int:
     return steps_of(run)[-1]["step"]
 
 
+@pytest.mark.slow
 def test_a_run_killed_twice_has_the_losses_of_an_undisturbed_one_bit_for_bit(corpus, tmp_path):
     main(["pack", str(corpus), "--set", "data.text_tokens=characters"])
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -131,7 +140,7 @@ def test_train_packs_goes_on_and_is_one_json_object(corpus, tmp_path, ask, stand
     }  # fmt: skip
     assert (corpus / "cached_features" / "voice.cache" / "cache.json").is_file()
     said = ask(*words, "--epochs", 2)
-    assert "going on from step 3" in said.err
+    assert "at step 3" in said.err
     assert f"next: myxtts say 'Hello.' --model {tmp_path / 'run'}" in said.out
     assert len(steps_of(tmp_path / "run")) == 2 * 4
     assert (tmp_path / "run" / "report.html").is_file()
@@ -173,6 +182,41 @@ def test_changed_batches_name_replan_and_replan_goes_on(corpus, tmp_path, ask, s
     assert [line["batch"] for line in steps_of(tmp_path / "run")] == [8, 8, 4, 4]
 
 
+def test_the_directory_of_a_run_is_enough_to_resume_it(corpus, tmp_path, ask, stand_in):
+    ask("train", "--train-data", corpus, "--run", tmp_path / "run", "--steps", 2, *sets(**EAGER))
+    ask("train", "--run", tmp_path / "run", "--steps", 4)
+    assert [line["batch"] for line in steps_of(tmp_path / "run")] == [8, 8, 8, 8]
+    used = XTTSConfig.from_yaml(tmp_path / "run" / "config.yaml")
+    assert (used.data.dataset_path, used.data.text_tokens, used.training.steps) == (str(corpus), "characters", 4)
+    ask("train", "--config", tmp_path / "run" / "config.yaml", "--run", tmp_path / "run", "--steps", 5)
+    assert len(steps_of(tmp_path / "run")) == 5
+
+
+def test_a_given_setting_that_contradicts_the_cache_is_refused_and_one_not_given_is_the_caches(
+    corpus, tmp_path, ask, stand_in
+):
+    """As the issue tried it: both are what the defaults are, and both were overruled in silence."""
+    cache = tmp_path / "voice.cache"
+    ask("pack", corpus, "-o", cache, "--set", "data.text_tokens=characters", "--set", "data.trim_db=60")
+    words = ["train", "--train-data", cache, "--run", tmp_path / "run", "--steps", 1]
+    error = ask(*words, "--set", "data.text_tokens=phonemes", "--set", "data.trim_db=45", code=2).err
+    assert "data.text_tokens is phonemes (--set), the cache has characters" in error
+    assert "data.trim_db is 45.0 (--set), the cache has 60.0" in error
+    assert not (tmp_path / "run").exists()
+    ask(*words, *quick())
+    used = XTTSConfig.from_yaml(tmp_path / "run" / "config.yaml").data
+    assert (used.text_tokens, used.trim_db) == ("characters", 60.0)
+
+
+def test_validation_data_is_packed_as_the_training_data_is(corpus, tmp_path, ask, stand_in):
+    held = write_corpus(tmp_path / "held", 9, (0.4, 0.8))
+    cache = tmp_path / "voice.cache"
+    ask("pack", corpus, "-o", cache, "--set", "data.text_tokens=characters", "--set", "data.trim_db=60")
+    ask("train", "--train-data", cache, "--val-data", held, "--run", tmp_path / "run", "--steps", 1, *quick())
+    packed = json.loads((held / "cached_features" / "held.cache" / "cache.json").read_text())["settings"]
+    assert (packed["tokens"]["kind"], packed["audio"]["trim_db"]) == ("characters", 60.0)
+
+
 def test_sigterm_ends_with_130_and_prints_the_command_that_goes_on(corpus, tmp_path, ask, monkeypatch):
     class Interrupted(StandInModel):
         def losses_of(self, *arguments):
@@ -186,7 +230,7 @@ def test_sigterm_ends_with_130_and_prints_the_command_that_goes_on(corpus, tmp_p
              *sets(**EAGER)]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["/usr/lib/myxtts/__main__.py", *map(str, words)])
     told = ask(*words, code=130)
-    (command,) = re.findall(r"Go on with: (.*)", told.err)
+    (command,) = re.findall(r"Resume with: (.*)", told.err)
     assert shlex.split(command)[:4] == ["python", "-m", "myxtts", "train"]
     assert not {"--reset", "--yes"} & set(shlex.split(command))
     monkeypatch.setattr("myxtts.training.start.build_model", build_stand_in)
@@ -206,7 +250,7 @@ def test_optimization_levels_are_bundles_of_settings(corpus, tmp_path, ask, monk
     ask("train", "--train-data", corpus, "--optimization-level", level, "--num-workers", 3, "--disable-gpu-prefetch",
         "--model-size", "small", "--minutes", 1.5, "--set", "data.text_tokens=characters")  # fmt: skip
     config = asked["config"]
-    expected = XTTSConfig.from_dict(OPTIMIZATION_LEVELS[level])
+    expected = with_starting_point(XTTSConfig.from_dict(OPTIMIZATION_LEVELS[level]))  # what no level decides
     assert config.training.enable_xla_compilation is (level == "experimental")
     assert config.training.precision == ("float32" if level == "basic" else "auto")
     assert config.data.prefetch_buffer_size == expected.data.prefetch_buffer_size
@@ -230,7 +274,7 @@ def test_what_set_names_wins_over_the_bundle():
         ([], "no data is named: .*myxtts demo-corpus"),
         (["--train-data", "nowhere"], "there is no corpus nowhere"),
         (["--train-data", "x", "--minutes", "-1"], "training.minutes is -1"),
-        (["--train-data", "x", "--steps", "0"], "from 1 up"),
+        (["--train-data", "x", "--steps", "0"], "1 or more"),
         (["--train-data", "x", "--optimization-level", "wild"], "invalid choice"),
         (["--train-data", "x", "--set", "training.presicion=float32"], "did you mean 'precision'"),
     ],

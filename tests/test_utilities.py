@@ -10,11 +10,11 @@ import pytest
 import yaml
 from corpora import write_corpus
 
+from myxtts.bench import loaders as bench
 from myxtts.cli import example_data
 from myxtts.cli.example_data import demo_cache, run_on_data
 from myxtts.config.config import XTTSConfig
 from myxtts.errors import MissingExtra
-from myxtts.performance import bench
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path.name for path in (ROOT / "utilities").glob("*.py"))
@@ -68,9 +68,11 @@ def test_the_watcher(tmp_path):
     assert len((tmp_path / "rows.csv").read_text().splitlines()) == 3
 
 
-def test_the_profiler_takes_the_data_of_the_config(folder):
-    done = script("gpu_profiler.py", "--config", "my.yaml", "--batches", "2", "--json", cwd=folder)
-    found = result_of(done)
+def test_the_profiler_takes_the_data_of_the_config(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    words = ["--config", "my.yaml", "--batches", "2", "--json"]
+    assert runpy.run_path(str(ROOT / "utilities" / "gpu_profiler.py"))["main"](words) == 0
+    found = json.loads(capsys.readouterr().out)
     assert found["data"] == str(folder / "voice")
     assert found["loading"]["batches"] == 2
 
@@ -117,8 +119,8 @@ def test_without_data_it_is_the_demo_corpus(tmp_path, monkeypatch, capsys):
     config.write_text("data:\n  text_tokens: characters\n")
     monkeypatch.setattr(example_data, "UTTERANCES", 3)
     for _ in range(2):
-        assert run_on_data(["info"], config, tmp_path / "demo", flag=None) == 0
-        assert "utterances  3" in capsys.readouterr().out
+        assert run_on_data(["profile", "--batches", "1"], config, tmp_path / "demo") == 0
+        assert "small.cache" in capsys.readouterr().out
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["small", "small.cache"]
     (tmp_path / "demo" / "small.cache").rename(tmp_path / "demo" / "voice.cache")
     assert demo_cache(tmp_path / "demo", XTTSConfig()) == tmp_path / "demo" / "voice.cache"  # that of `make demo`
@@ -127,10 +129,9 @@ def test_without_data_it_is_the_demo_corpus(tmp_path, monkeypatch, capsys):
 def test_what_names_data_is_left_alone(folder, tmp_path, monkeypatch):
     called = []
     monkeypatch.setattr("myxtts.cli.main", lambda words: called.append(words) or 7)
-    assert run_on_data(["doctor", "--cache=x"], "nowhere.yaml", tmp_path) == 7
+    assert run_on_data(["doctor", "--data=x"], "nowhere.yaml", tmp_path) == 7
     assert run_on_data(["doctor"], folder / "my.yaml", tmp_path) == 7
-    assert run_on_data(["bench"], folder / "my.yaml", tmp_path, flag=None) == 7
-    assert called == [["doctor", "--cache=x"], ["doctor"], ["bench", str(folder / "voice")]]
+    assert called == [["doctor", "--data=x"], ["doctor"]]
 
 
 def test_a_voice_that_is_not_installed_is_an_error_and_no_traceback(tmp_path, monkeypatch, capsys):
@@ -141,4 +142,4 @@ def test_a_voice_that_is_not_installed_is_an_error_and_no_traceback(tmp_path, mo
     config = tmp_path / "none.yaml"
     config.write_text("{}\n")
     assert run_on_data(["profile", "--json"], config, tmp_path / "demo") == 2
-    assert "myxtts[demo]" in json.loads(capsys.readouterr().out)["error"]["message"]
+    assert "pip install hibari-tts==0.2.1" in json.loads(capsys.readouterr().out)["error"]["message"]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -15,6 +17,7 @@ def run(*command, **options):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_wheel_in_an_empty_environment(tmp_path):
     source, environment = tmp_path / "source", tmp_path / "environment"
     shutil.copytree(ROOT / "myxtts", source / "myxtts", ignore=shutil.ignore_patterns("__pycache__"))

@@ -8,7 +8,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from myxtts.cli import main as myxtts
 from myxtts.cli.example_data import run_on_data
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,11 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", metavar="CACHE_OR_CORPUS")
     parser.add_argument("--config", default=str(ROOT / "configs" / "config.yaml"))
     own, rest = parser.parse_known_args(argv)
-    words = ["bench", "--config", own.config, *rest]
-    return myxtts([*words, own.data]) if own.data else run_on_data(words, own.config, ROOT / "demo", flag=None)
+    return run_on_data(["bench", "--config", own.config, *rest], own.config, ROOT / "demo")
 
 
 if __name__ == "__main__":

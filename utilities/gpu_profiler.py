@@ -1,6 +1,6 @@
 """Where does the time of a batch and of a step go? `python utilities/gpu_profiler.py` (no arguments needed)
 
-The same as `myxtts profile` (see its --help for --cache, --batches, --trace, --json). Without data it profiles
+The same as `myxtts profile` (see its --help for --data, --batches, --trace, --json). Without data it profiles
 configs/config.yaml's, else the demo corpus, made small if need be.
 """
 

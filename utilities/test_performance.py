@@ -1,7 +1,7 @@
 """Loaders side by side on test data: `python utilities/test_performance.py --create-test-data --test-data-path DIR
 --batch-size 16 --num-batches 50`
 
-The same as `myxtts bench DIR`, which gets all other flags (see `myxtts bench --help`). It is no test of pytest.
+The same as `myxtts bench --data DIR`, which gets all other flags (see `myxtts bench --help`). It is no test of pytest.
 """
 
 import argparse
@@ -29,7 +29,8 @@ def main(argv: list[str]) -> int:
             return code
     elif not Path(own.test_data_path).exists():
         parser.error(f"there is no {own.test_data_path}: add --create-test-data, or name --test-data-path")
-    return myxtts(["bench", own.test_data_path, "--batch-size", own.batch_size, "--batches", own.num_batches, *rest])
+    words = ["--data", own.test_data_path, "--batch-size", own.batch_size, "--batches", own.num_batches]
+    return myxtts(["bench", *words, *rest])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Adds a corpus to a cache: a copy grows and takes the old one's place, so whoever reads the old one is not disturbed.
 
-What is in the cache stays as it is, byte for byte and in its order. Killed at any byte, the next run goes on.
+What is in the cache stays as it is, byte for byte and in its order. Killed at any byte, the next run resumes.
 """
 
 from __future__ import annotations
@@ -14,29 +14,38 @@ from typing import Any
 
 import xxhash
 
+from myxtts.cache.fit import outdated, refuse
 from myxtts.cache.format import (
     BLOBS,
-    INDEX,
     JOURNAL,
     MANIFEST,
     REJECTED,
     column_file,
-    dump_manifest,
-    load_manifest,
+    hash_column,
+    index_columns,
     payload_files,
-    write_whole,
 )
-from myxtts.cache.pack import PackSettings, ProgressCallback, build_and_publish, digest_of, go_on, rows_of
-from myxtts.cache.prepare import Clip
-from myxtts.cache.publish import clear_leftovers, clone_file, empty_folder
+from myxtts.cache.manifest import dump_manifest, load_manifest
+from myxtts.cache.pack import (
+    ProgressCallback,
+    build_and_publish,
+    check_place,
+    count_utterances,
+    digest_of,
+    go_on,
+    rows_of,
+)
+from myxtts.cache.prepare import Packable
+from myxtts.cache.publish import clear_leftovers
 from myxtts.cache.reader import Cache
+from myxtts.cache.settings import PackSettings
 from myxtts.cache.writer import CacheWriter, CorpusDigest
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.several import named_after
 from myxtts.corpus.utterance import Rejected, Row, Utterance
 from myxtts.errors import CacheLocked
 from myxtts.features.token_table import TokenTable
-from myxtts.monitor import current_monitor
+from myxtts.files import clone_file, empty_folder, write_whole
 
 
 def add(
@@ -55,16 +64,18 @@ def add(
     """
     cache = cache.resolve()
     body = load_manifest(cache)
+    check_place(cache)
+    count_utterances(body, found=body["utterances"])
     if digest_of(corpus) in [part["digest"] for part in body["corpora"]]:
         clear_leftovers(cache)
         return body
+    refuse(cache, outdated(body))  # what this version makes of a text would not be what is in the cache
     settings = PackSettings.from_manifest(body)
     known = _Known(Cache(cache), corpus)
     start = functools.partial(_start, corpus, cache, body, settings)
     unchanged = functools.partial(_keep_unchanged, cache, body)
     grown = build_and_publish(cache, start, settings, executor, workers, progress, known.place, unchanged)
-    current_monitor().count("cache.hits", body["utterances"])
-    current_monitor().count("cache.misses", grown["utterances"] - body["utterances"])
+    count_utterances(grown, made=grown["utterances"] - body["utterances"])
     return grown
 
 
@@ -82,7 +93,8 @@ def _start(
         return going_on
     empty_folder(building)
     rows = rows_of(corpus)
-    for name in [*payload_files(body["mode"]), *map(column_file, {**INDEX, **BLOBS}), REJECTED]:
+    index = map(column_file, {**index_columns(settings.tracks), **BLOBS})
+    for name in [*payload_files(settings.tracks), *index, REJECTED]:
         clone_file(cache / name, building / name)
     return CacheWriter(building, plan, table, [_end_of(cache, body)]), rows
 
@@ -122,13 +134,13 @@ class _Known:
         self._utterances = {_key(cache.utterance_id(n)): n for n in range(len(cache))}
         self._given: set[int] = set()  # ids of this run
 
-    def place(self, utterance: Utterance, clip: Clip, text: str) -> Row | None:
+    def place(self, made: Packable) -> Row | None:
         """The utterance as it will be added; None if it is there."""
-        name = utterance.id
+        utterance, name = made.row, made.row.id
         while (key := _key(name)) in self._utterances or key in self._given:
             there = self._utterances.get(key)
-            if there is not None and int(self._cache.columns["xxh3_audio"][there]) == clip.xxh3_audio:
-                return None if self._cache.text(there) == text else _other_text(utterance, name)
+            if there is not None and int(self._cache.columns[hash_column("audio")][there]) == made.clip.hashes["audio"]:
+                return None if self._cache.text(there) == made.text else _other_text(utterance, name)
             name = named_after(self._corpus, name)
         self._given.add(key)
         return utterance if name == utterance.id else dataclasses.replace(utterance, id=name)

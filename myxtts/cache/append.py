@@ -13,6 +13,8 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from myxtts.files import open_at
+
 log = logging.getLogger(__name__)
 
 _BLOCK_BYTES = 4096  # O_DIRECT wants offsets, lengths and addresses that are multiples of it
@@ -35,7 +37,7 @@ class AppendFile:
         if os.fstat(self._file).st_size < length:
             self.close()
             raise OSError(errno.EIO, "is shorter than its journal says", str(path))
-        os.truncate(path, length)
+        os.ftruncate(self._file, length)
         self._offset = length // _BLOCK_BYTES * _BLOCK_BYTES  # in the file, of the start of the buffer
         self._filled = length - self._offset
         with open(path, "rb") as reading:
@@ -88,7 +90,7 @@ class AppendFile:
     def finish(self, header: bytes) -> None:
         """Cut the padding off, put the header in place, make the file durable."""
         self.flush()
-        with open(self._path, "r+b") as file:
+        with open(open_at(self._path, os.O_RDWR), "r+b") as file:  # O_DIRECT would write whole blocks only
             file.truncate(self.length)
             file.write(header)
             file.flush()
@@ -103,9 +105,9 @@ def _open(path: Path, direct: bool) -> int:
     flags = os.O_RDWR | os.O_CREAT
     if direct:
         try:
-            return os.open(path, flags | os.O_DIRECT, 0o666)
+            return open_at(path, flags | os.O_DIRECT)
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
             log.info("%s: this file system has no direct writes, going through the page cache", path.parent)
-    return os.open(path, flags, 0o666)
+    return open_at(path, flags)

@@ -9,36 +9,50 @@
       rejected.jsonl        each row of the corpus that is not in here, and why
 
 Every file but the last is a plain `.npy` with a header of exactly 128 bytes, so data begins 64-byte aligned.
-Row 0 of audio.npy and mel.npy is padding (silence); utterances follow without gaps, in corpus order.
+audio.npy, mel.npy and whatever else has one row per frame are the tracks of a cache, one line each in `TRACKS`.
+Row 0 of a track is padding (silence); utterances follow without gaps, in corpus order. `lengths` in cache.json says
+which files there are: a cache that was packed before a track was invented lacks it and is otherwise as good.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import xxhash
+from numpy.typing import NDArray
 
-from myxtts.errors import CacheDamaged, CacheError
-from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS
+from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS, mel_settings, packed_mel, sample_rows
+from myxtts.files import REPLACES, place_of
 
 FORMAT = 2  # 2: `corpora`, one entry for each corpus that was packed or added
 MANIFEST = "cache.json"
 REJECTED = "rejected.jsonl"
 JOURNAL = "journal"  # only while it is being built
 HEADER_BYTES = 128
-MODES = ("precompute", "audio")
+TOKENS, TOKENS_DTYPE = "tokens.npy", "<i4"
 
-# file -> (dtype, shape of one row, value of row 0 or None for no padding row)
-PAYLOAD: dict[str, tuple[str, tuple[int, ...], float | None]] = {
-    "audio.npy": ("<i2", (HOP_SAMPLES,), 0),
-    "mel.npy": ("<f2", (N_MELS,), LOG_FLOOR),
-    "tokens.npy": ("<i4", (), None),
+
+@dataclass(frozen=True)
+class Track:
+    """What is known of every frame, in NAME.npy: one row per frame, the same rows in every track."""
+
+    dtype: str
+    shape: tuple[int, ...]  # of one row
+    padding: float  # the value of row 0
+    make: Callable[[NDArray[np.int16]], NDArray[Any]]  # from an utterance's samples to its rows [frames, *shape]
+    settings: Callable[[], dict[str, Any]] | None  # all that decides its bytes beside the samples; None: those alone
+
+
+TRACKS: dict[str, Track] = {
+    "audio": Track("<i2", (HOP_SAMPLES,), 0, sample_rows, None),
+    "mel": Track("<f2", (N_MELS,), LOG_FLOOR, packed_mel, mel_settings),
 }
-# column -> dtype. `xxh3_*` are the hashes of an utterance's bytes in the three payload files (mel: 0 in mode audio).
+# mode -> the tracks that are packed in it. Audio is always there: all others are made from it.
+MODES: dict[str, tuple[str, ...]] = {"precompute": ("audio", "mel"), "audio": ("audio",)}
+
+# column -> dtype. `xxh3_tokens` is the hash of an utterance's tokens; each track that is there has its `xxh3_NAME`.
 # `id_end` and `text_end` are where an utterance's bytes end in `id_bytes` and `text_bytes`.
 INDEX: dict[str, str] = {
     "first_row": "<i8",
@@ -48,23 +62,58 @@ INDEX: dict[str, str] = {
     "n_tokens": "<i4",
     "speaker": "<i4",
     "language": "<i4",
-    "xxh3_audio": "<u8",
-    "xxh3_mel": "<u8",
     "xxh3_tokens": "<u8",
     "id_end": "<i8",
     "text_end": "<i8",
 }
+HASH_DTYPE = "<u8"
 BLOBS: dict[str, str] = {"id_bytes": "|u1", "text_bytes": "|u1"}
 
 
-def payload_files(mode: str) -> list[str]:
-    return [name for name in PAYLOAD if name != "mel.npy" or mode == "precompute"]
+def mode_of(tracks: Iterable[str]) -> str:
+    """`precompute` if the mel is there, so that it need not be computed in training."""
+    return "precompute" if "mel" in tracks else "audio"
+
+
+def track_file(track: str) -> str:
+    return f"{track}.npy"
+
+
+def hash_column(track: str) -> str:
+    return f"xxh3_{track}"
+
+
+def index_columns(tracks: Iterable[str]) -> dict[str, str]:
+    """column -> dtype of the index of a cache with these tracks."""
+    return INDEX | {hash_column(track): HASH_DTYPE for track in tracks}
+
+
+def payload_files(tracks: Iterable[str]) -> list[str]:
+    """The large files of a cache with these tracks."""
+    return [*map(track_file, tracks), TOKENS]
+
+
+def tracks_in(files: Iterable[str]) -> tuple[str, ...]:
+    """The tracks among the names of files, for instance the `lengths` of a cache.json."""
+    held = set(files)
+    return tuple(track for track in TRACKS if track_file(track) in held)
 
 
 def is_cache_file(name: str) -> bool:
     """True for the names that a cache, or one that is being built or repaired, may hold."""
-    ours = {MANIFEST, REJECTED, JOURNAL, *PAYLOAD, *(column_file(column) for column in {**INDEX, **BLOBS})}
-    return name.removesuffix(".tmp").removesuffix(".repair") in ours
+    index = map(column_file, {**index_columns(TRACKS), **BLOBS})
+    return place_of(name) in {MANIFEST, REJECTED, JOURNAL, REPLACES, *payload_files(TRACKS), *index}
+
+
+def array_type(name: str) -> tuple[str, tuple[int, ...]]:
+    """(dtype, shape of one row) of an `.npy` file of a cache."""
+    if name == TOKENS:
+        return TOKENS_DTYPE, ()
+    track = TRACKS.get(name.removesuffix(".npy"))
+    if track is not None:
+        return track.dtype, track.shape
+    column = name.removeprefix("index.").removesuffix(".npy")
+    return {**index_columns(TRACKS), **BLOBS}[column], ()
 
 
 def column_file(column: str) -> str:
@@ -72,9 +121,10 @@ def column_file(column: str) -> str:
 
 
 def padding_row(name: str) -> np.ndarray:
-    """Row 0 of a payload file, [1, width]; tokens have none: [0]."""
-    dtype, shape, value = PAYLOAD[name]
-    return np.empty((0, *shape), dtype) if value is None else np.full((1, *shape), value, dtype)
+    """Row 0 of a track's file, [1, width]; tokens have none: [0]."""
+    dtype, shape = array_type(name)
+    track = TRACKS.get(name.removesuffix(".npy"))
+    return np.empty((0, *shape), dtype) if track is None else np.full((1, *shape), track.padding, dtype)
 
 
 def npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
@@ -86,67 +136,3 @@ def npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
 
 def row_bytes(dtype: str, shape: tuple[int, ...]) -> int:
     return int(np.dtype(dtype).itemsize * np.prod(shape, dtype=np.int64))
-
-
-def fingerprint(settings: dict[str, Any]) -> str:
-    return xxhash.xxh3_128_hexdigest(_canonical(settings))
-
-
-def _canonical(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def dump_manifest(body: dict[str, Any]) -> bytes:
-    """cache.json as it lies on disk: the body and a checksum of it, so that a flipped byte anywhere shows."""
-    sealed = {**body, "xxh3_cache_json": fingerprint(body)}
-    return (json.dumps(sealed, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
-
-
-def load_manifest(folder: Path) -> dict[str, Any]:
-    """Read and check cache.json: it is there, undamaged and of this format."""
-    path = folder / MANIFEST
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise CacheError(f"{folder} is not a cache: cannot read {MANIFEST} ({error.strerror}); make one with "
-                         f"'myxtts pack CORPUS -o {folder}'") from None  # fmt: skip
-    try:
-        body = json.loads(raw)
-        version = body["format"]
-        seal = body.pop("xxh3_cache_json", None)
-        whole = fingerprint(body)  # half a surrogate is JSON, but no text
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise CacheDamaged(_damaged(path)) from None
-    if version != FORMAT and seal == whole:
-        raise CacheError(f"{folder} is cache format {version}, this code reads {FORMAT}: run "
-                         f"'myxtts pack --rebuild CORPUS -o {folder}'")  # fmt: skip
-    if dump_manifest(body) != raw:
-        raise CacheDamaged(_damaged(path))
-    return body
-
-
-def _damaged(path: Path) -> str:
-    return (
-        f"{path} is damaged (its checksum does not fit its content): run 'myxtts verify {path.parent} --fix CORPUS', "
-        f"or 'myxtts pack --rebuild CORPUS -o {path.parent}'"
-    )
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a small file so that it is there whole or not at all: temporary name, fsync, rename."""
-    beside = path.with_name(f"{path.name}.tmp")
-    with open(beside, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myxtts.cache.append import AppendFile
-from myxtts.cache.format import HEADER_BYTES, PAYLOAD, npy_header, row_bytes
+from myxtts.cache.format import HEADER_BYTES, array_type, npy_header, row_bytes
 
 # A payload file gets one long write per buffer; a column of the index is small and many.
 _PAYLOAD_BUFFER_BYTES, _COLUMN_BUFFER_BYTES = 1 << 22, 1 << 16
@@ -17,11 +17,10 @@ _PAYLOAD_BUFFER_BYTES, _COLUMN_BUFFER_BYTES = 1 << 22, 1 << 16
 class GrowingArray:
     """Rows of one dtype. The header stays blank until `finish`; the length is what the owner keeps of it."""
 
-    def __init__(self, path: Path, dtype: str, shape: tuple[int, ...] = (), rows: int = 0):
+    def __init__(self, path: Path, rows: int, payload: bool):
         """Open at `rows` rows: what lies beyond them, of a run that was killed, is cut off."""
-        self.dtype, self.shape, self.rows = dtype, shape, rows
-        self._row_bytes = row_bytes(dtype, shape)
-        payload = path.name in PAYLOAD
+        (self.dtype, self.shape), self.rows = array_type(path.name), rows
+        self._row_bytes = row_bytes(self.dtype, self.shape)
         length = HEADER_BYTES + rows * self._row_bytes if rows else 0
         self._file = AppendFile(path, length, _PAYLOAD_BUFFER_BYTES if payload else _COLUMN_BUFFER_BYTES, payload)
         if rows == 0:

@@ -12,6 +12,8 @@ from typing import Any
 
 import xxhash
 
+from myxtts.files import open_append, write_whole
+
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
     """The lines up to the first that is torn or damaged; empty if there is no journal."""
@@ -31,13 +33,8 @@ class Journal:
 
     def __init__(self, path: Path, keep: list[dict[str, Any]]):
         """Start with the lines to keep. A torn tail is dropped by writing the file anew, whole."""
-        beside = path.with_name(f"{path.name}.tmp")
-        with open(beside, "wb") as file:
-            file.writelines(_line(entry) for entry in keep)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-        self._file = open(path, "ab")  # noqa: SIM115
+        write_whole(path, b"".join(map(_line, keep)))
+        self._file = open_append(path)
 
     def append(self, entry: dict[str, Any]) -> None:
         self._file.write(_line(entry))

@@ -1,7 +1,7 @@
 """Turns a corpus into a cache: workers prepare audio, one writer appends in corpus order.
 
-The way of a few rows: read -> submit their audio to the executor and their text to the phonemiser -> when both are done
-and it is their turn, write -> commit. At most a few tasks are in flight, so memory does not grow with the corpus.
+The way of a few rows: read -> `prepare` their audio and their text -> when both are done and it is their turn, write ->
+commit -> when all are written, publish.
 """
 
 from __future__ import annotations
@@ -11,44 +11,34 @@ import functools
 import itertools
 import logging
 import os
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import xxhash
 
-from myxtts.cache.format import FORMAT, JOURNAL, MANIFEST, MODES, REJECTED, is_cache_file, load_manifest
+from myxtts.cache.format import JOURNAL, MANIFEST, REJECTED, is_cache_file
 from myxtts.cache.journal import read_journal
-from myxtts.cache.prepare import Clip, Stamp, Symbols, make_symbols, prepare_clips
-from myxtts.cache.publish import building_folder, building_lock, clear_leftovers, empty_folder, publish
+from myxtts.cache.manifest import load_manifest
+from myxtts.cache.prepare import Outcome, Packable, Refused, prepare_in_order
+from myxtts.cache.publish import building_folder, building_lock, clear_leftovers, mend
+from myxtts.cache.settings import PackSettings
 from myxtts.cache.writer import CacheWriter, CorpusDigest
-from myxtts.config.config import DataConfig
 from myxtts.corpus.read import Corpus
-from myxtts.corpus.utterance import Rejected, Row, Utterance, first_fault
-from myxtts.errors import CacheError, CacheMismatch, RowError
-from myxtts.features.audio import AudioSettings
-from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE, mel_settings
-from myxtts.features.text import TextFrontend, normalise
+from myxtts.corpus.utterance import Rejected, Row
+from myxtts.errors import CacheError, CacheMismatch
+from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.features.token_table import TokenTable
+from myxtts.files import empty_folder, publish
 from myxtts.monitor import current_monitor
 
 log = logging.getLogger(__name__)
 
-# Sixteen rows a task make the cost of handing it over (50 us a thread) vanish. Rows in flight bound the memory: a clip
-# of 40 s is 2.4 MB, so they hold 1.2 GB at the very most, however many workers there are.
-_ROWS_PER_TASK = 16
-_TASKS_AHEAD = 6
-_ROWS_IN_FLIGHT = 512
-
-Prepared = tuple[Clip | RowError, Stamp]
-Outcome = tuple[Row, Prepared | None, Symbols]
-
 ProgressCallback = Callable[["PackState"], None]
-Place = Callable[[Utterance, Clip, str], Row | None]
+Place = Callable[[Packable], Row | None]
 
 
 @dataclass(frozen=True)
@@ -59,68 +49,6 @@ class PackState:
     utterances: int
     rejected: int
     audio_seconds: float
-
-
-@dataclass(frozen=True)
-class PackSettings:
-    """What is packed and how: three groups of settings, one fingerprint each."""
-
-    audio: AudioSettings
-    text: TextFrontend
-    mode: str = "precompute"
-
-    @classmethod
-    def from_config(cls, data: DataConfig, mode: str | None = None) -> PackSettings:
-        audio = AudioSettings(**{name: getattr(data, name) for name in AudioSettings.__dataclass_fields__})
-        text = TextFrontend(data.text_tokens, data.text_stress, data.text_bos, data.text_eos, data.text_blank)
-        return cls(audio, text, mode or ("audio" if data.preprocessing_mode == "on_the_fly" else "precompute"))
-
-    @classmethod
-    def from_manifest(cls, body: dict[str, Any]) -> PackSettings:
-        """The settings a cache was packed with, from its cache.json."""
-        audio, tokens = body["settings"]["audio"], body["settings"]["tokens"]
-        text = {name: tokens[name] for name in ("kind", "stress", "bos", "eos", "blank") if name in tokens}
-        sound = {name: audio[name] for name in AudioSettings.__dataclass_fields__}
-        return cls(AudioSettings(**sound), TextFrontend(**text), body["mode"])
-
-    def to_dict(self) -> dict[str, Any]:
-        if self.mode not in MODES:
-            raise CacheError(f"mode is {self.mode!r}, expected one of {', '.join(MODES)}")
-        return {
-            "format": FORMAT,
-            "mode": self.mode,
-            "audio": self.audio.fingerprint(),
-            "mel": mel_settings(),
-            "tokens": self.text.settings(),
-        }
-
-
-def differences(data: DataConfig, packed: dict[str, Any]) -> list[str]:
-    """How the config differs from the settings that a cache was packed with, for instance 'trim_db 60.0, not 45.0'."""
-    text = {"kind": data.text_tokens, "bos": data.text_bos, "eos": data.text_eos, "blank": data.text_blank}
-    if data.text_tokens == "phonemes":
-        text["stress"] = data.text_stress
-    wanted = {"audio": {name: getattr(data, name) for name in AudioSettings.__dataclass_fields__}, "tokens": text}
-    return [
-        f"{group} {name} {packed[group][name]}, not {value}"
-        for group, values in wanted.items()
-        for name, value in values.items()
-        if packed[group].get(name, value) != value
-    ]
-
-
-def packed_as(data: DataConfig, packed: dict[str, Any]) -> DataConfig:
-    """The config with the settings that a cache was packed with: for what only reads it."""
-    audio = {name: packed["audio"][name] for name in AudioSettings.__dataclass_fields__ if name in packed["audio"]}
-    names = {
-        "kind": "text_tokens",
-        "stress": "text_stress",
-        "bos": "text_bos",
-        "eos": "text_eos",
-        "blank": "text_blank",
-    }
-    text = {name: packed["tokens"][key] for key, name in names.items() if key in packed["tokens"]}
-    return replace(data, **audio, **text)
 
 
 def default_cache(corpus: Path) -> Path:
@@ -151,16 +79,26 @@ def pack(
     """
     cache = cache.resolve()  # through a symbolic link, so that the folder behind it is replaced and not the link
     table = table or TokenTable.base()
+    mend(cache)
     if not rebuild and (cache / MANIFEST).exists():
         body = _accept_existing(corpus, cache, settings, table)
-        current_monitor().count("cache.hits", body["utterances"])
+        count_utterances(body, found=body["utterances"])
         return body
     check_place(cache)
     _refuse_to_lose(corpus, cache)
     start = functools.partial(_start, corpus, settings, table)
     body = build_and_publish(cache, start, settings, executor, workers, progress)
-    current_monitor().count("cache.misses", body["utterances"])
+    count_utterances(body, made=body["utterances"])
     return body
+
+
+def count_utterances(body: dict[str, Any], found: int = 0, made: int = 0) -> None:
+    """How many utterances were there and how many were packed now; of each state of a cache only once, however often
+    it is opened."""
+    if current_monitor().first(f"cache {body['id']}"):
+        for name, times in (("cache.hits", found), ("cache.misses", made)):
+            if times:
+                current_monitor().count(name, times)
 
 
 def build_and_publish(
@@ -170,7 +108,7 @@ def build_and_publish(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: ProgressCallback | None = None,
-    place: Place = lambda utterance, clip, text: utterance,
+    place: Place = lambda packable: packable.row,
     unchanged: Callable[[Path, dict[str, Any]], dict[str, Any] | None] = lambda building, body: None,
 ) -> dict[str, Any]:
     """Write the rows that `start` finds with the writer that it opens in the building folder, and publish that.
@@ -183,15 +121,15 @@ def build_and_publish(
         try:
             with nullcontext(executor) if executor else ThreadPoolExecutor(workers, "myxtts-pack") as pool:
                 writer, rows = start(building)
-                body = _build(writer, _prepare_in_order(rows, pool, settings, workers), progress, place)
+                body = _build(writer, prepare_in_order(rows, pool, settings, workers), progress, place)
             if (kept := unchanged(building, body)) is not None:
                 return kept
-            publish(building, cache)
+            publish(building, cache, MANIFEST)
             # The journal is kept until now: what could not be published need not be made again.
             (cache / JOURNAL).unlink(missing_ok=True)
         except BrokenExecutor:
             raise CacheError(
-                "a packing worker died (killed, or out of memory): run the same command again, it goes on where it was"
+                "a packing worker died (killed, or out of memory): run the same command again to resume"
             ) from None
         except OSError as error:
             raise _explained(error, building) from error
@@ -246,9 +184,7 @@ def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table:
     """The cache that is there, if it fits the settings and the corpus; an error that names the cure if not."""
     body = load_manifest(cache)
     cure = f"run 'myxtts pack --rebuild {corpus.folder} -o {cache}'"
-    unlike = _unlike(body["settings"], settings.to_dict())
-    if settings.mode == "precompute" and body["mode"] == "audio":
-        unlike.append("mode audio, not precompute")
+    unlike = [f"{group} {each}" for group, found in settings.unlike(body).items() for each in found]
     if not TokenTable(body["token_table"]).extends(table):
         unlike.append("another token table")
     if unlike:
@@ -271,15 +207,6 @@ def digest_of(corpus: Corpus) -> str:
     return digest.value()
 
 
-def _unlike(packed: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    return [
-        f"{group} {name} {packed[group].get(name)}, not {value}"
-        for group in ("audio", "mel", "tokens")
-        for name, value in wanted[group].items()
-        if packed[group].get(name) != value
-    ]
-
-
 def _build(
     writer: CacheWriter, outcomes: Iterator[list[Outcome]], progress: ProgressCallback | None, place: Place
 ) -> dict[str, Any]:
@@ -299,7 +226,7 @@ def _build(
 def _start(
     corpus: Corpus, settings: PackSettings, table: TokenTable, building: Path
 ) -> tuple[CacheWriter, Iterator[Row]]:
-    """A writer that goes on where a killed run stopped, and the rows it has not read; else one that starts afresh."""
+    """A writer that resumes where a killed run stopped, and the rows it has not read; else one that starts afresh."""
     symbols = xxhash.xxh3_64_hexdigest("\0".join(table.symbols).encode())
     source = {"corpus": corpus.defaults, "corpus_name": corpus.folder.name}
     plan = {**settings.to_dict(), **source, "base_table": len(table), "base_symbols": symbols}
@@ -332,7 +259,7 @@ def go_on(
     for row in itertools.islice(rows, writer.rows_read):
         writer.skip(row)
     if writer.digest() == entries[-1]["digest"]:
-        log.info("going on after %d rows that an interrupted run has packed", writer.rows_read)
+        log.info("resuming after %d rows that an interrupted run has packed", writer.rows_read)
         return writer, rows
     writer.close()
     log.warning("the corpus has changed since the interrupted run: starting over")
@@ -343,51 +270,20 @@ def _resume(building: Path, plan: dict[str, Any], table: TokenTable, entries: li
     try:
         return CacheWriter(building, plan, table, entries)
     except OSError as error:
-        log.warning("cannot go on from the interrupted run (%s): starting over", error)
+        log.warning("cannot resume the interrupted run (%s): starting over", error)
         return None
 
 
-def _prepare_in_order(
-    rows: Iterator[Row], executor: Executor, settings: PackSettings, workers: int
-) -> Iterator[list[Outcome]]:
-    """Outcomes in corpus order, a few at a time, while the executor works ahead by a bounded number of tasks."""
-    waiting: deque[tuple[list[Row], Future[list[Prepared]], Future[list[Symbols]]]] = deque()
-    with_mel = settings.mode == "precompute"
-    rows_per_task = max(min(_ROWS_PER_TASK, _ROWS_IN_FLIGHT // (workers + _TASKS_AHEAD)), 1)
-    with ThreadPoolExecutor(1, "myxtts-text") as phonemiser:  # one thread: eSpeak lives in global variables
-        while task := list(itertools.islice(rows, rows_per_task)):
-            paths = [os.fspath(row.audio) for row in task if isinstance(row, Utterance)]
-            clips = executor.submit(prepare_clips, paths, settings.audio, with_mel)
-            waiting.append((task, clips, phonemiser.submit(make_symbols, task, settings.text)))
-            if len(waiting) > workers + _TASKS_AHEAD:
-                yield _collect(*waiting.popleft())
-        while waiting:
-            yield _collect(*waiting.popleft())
-
-
-def _collect(rows: list[Row], clips: Future[list[Prepared]], symbols: Future[list[Symbols]]) -> list[Outcome]:
-    made = iter(clips.result())
-    each = [next(made) if isinstance(row, Utterance) else None for row in rows]
-    return list(zip(rows, each, symbols.result(), strict=True))
-
-
 def _write(writer: CacheWriter, outcomes: list[Outcome], place: Place) -> None:
-    for row, prepared, symbols in outcomes:
-        if isinstance(row, Rejected):
-            writer.reject(row, row)
+    for outcome in outcomes:
+        if isinstance(outcome, Refused):
+            writer.reject(outcome)
             continue
-        assert prepared is not None
-        clip, stamp = prepared
-        fault = first_fault(row, symbols, clip)
-        if fault is not None:
-            writer.reject(row, fault, stamp)
-        elif isinstance(clip, Clip) and isinstance(symbols, list):
-            text = normalise(row.text)
-            placed = place(row, clip, text)
-            if isinstance(placed, Rejected):
-                writer.reject(row, placed, stamp)
-            else:
-                writer.add(row, placed, clip, text, symbols, stamp)
+        placed = place(outcome)
+        if isinstance(placed, Rejected):
+            writer.reject(Refused(outcome.row, outcome.stamp, placed))
+        else:
+            writer.add(outcome, placed)
 
 
 def _state(writer: CacheWriter) -> PackState:
@@ -402,9 +298,7 @@ def _nothing_packed(writer: CacheWriter) -> str:
 
 def _explained(error: OSError, building: Path) -> CacheError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return CacheError(
-            f"the disk is full: free some space and run the same command again, it goes on from {building}"
-        )
+        return CacheError(f"the disk is full: free some space and run the same command again to resume from {building}")
     return CacheError(
-        f"cannot write {error.filename or building}: {error.strerror}; run the same command again to go on"
+        f"cannot write {error.filename or building}: {error.strerror}; run the same command again to resume"
     )

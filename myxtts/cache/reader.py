@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 from myxtts.cache.format import (
     BLOBS,
     HEADER_BYTES,
-    INDEX,
     MANIFEST,
-    PAYLOAD,
+    TOKENS,
+    array_type,
     column_file,
-    load_manifest,
+    index_columns,
     npy_header,
     row_bytes,
+    track_file,
+    tracks_in,
 )
-from myxtts.cache.writer import hash_file
+from myxtts.cache.manifest import load_manifest
 from myxtts.errors import CacheDamaged, CacheError
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.features.token_table import TokenTable
+from myxtts.files import hash_file
 
 _ALIGNMENT_BYTES = 64
 _MAP_NORESERVE = 0x4000  # mman.h; Python 3.11 has no name for it
@@ -43,10 +46,10 @@ class Cache:
         self.languages: list[str] = self.body["languages"]
         for name, what in check_files(self.folder, self.body, hash_index=verify):
             raise CacheDamaged(f"{self.folder}: {name} {what}: run 'myxtts verify {self.folder}'")
-        self.audio = self._map("audio.npy")  # int16 [rows, hop_samples]
-        self.mel = self._map("mel.npy") if self.mode == "precompute" else None  # float16 [rows, mels]
-        self.tokens = self._map("tokens.npy")  # int32 [n]
-        self.columns = {column: np.load(self.folder / column_file(column), mmap_mode="r") for column in INDEX}
+        self.tracks = {track: self._map(track_file(track)) for track in tracks_in(self.body["lengths"])}
+        self.tokens = self._map(TOKENS)  # int32 [n]
+        index = index_columns(self.tracks)
+        self.columns = {column: np.load(self.folder / column_file(column), mmap_mode="r") for column in index}
         self._blobs = {blob: np.load(self.folder / column_file(blob), mmap_mode="r") for blob in BLOBS}
 
     def _map(self, name: str) -> NDArray[Any]:
@@ -62,6 +65,16 @@ class Cache:
         if array.ctypes.data % _ALIGNMENT_BYTES and array.size:
             raise CacheError(f"{self.folder / name} is not {_ALIGNMENT_BYTES}-byte aligned: repack it with --rebuild")
         return array
+
+    @property
+    def audio(self) -> NDArray[np.int16]:
+        """[rows, hop_samples]"""
+        return self.tracks["audio"]
+
+    @property
+    def mel(self) -> NDArray[np.float16] | None:
+        """[rows, mels]; None in mode `audio`."""
+        return self.tracks.get("mel")
 
     def __len__(self) -> int:
         return int(self.body["utterances"])
@@ -82,14 +95,18 @@ class Cache:
 
     def samples(self, utterance: int) -> NDArray[np.int16]:
         """The audio of one utterance, int16 [samples]."""
-        rows = self.audio[self._rows(utterance)]
-        return rows.reshape(-1)[: int(self.columns["n_samples"][utterance])]
+        return self.track("audio", utterance).reshape(-1)[: int(self.columns["n_samples"][utterance])]
 
     def frames(self, utterance: int) -> NDArray[np.float16]:
         """The mel frames of one utterance, float16 [frames, mels]."""
-        if self.mel is None:
-            raise CacheError(f"{self.folder} holds audio only: repack it with --mode precompute, or compute the mel")
-        return self.mel[self._rows(utterance)]
+        return self.track("mel", utterance)
+
+    def track(self, name: str, utterance: int) -> NDArray[Any]:
+        """One utterance's rows of a track, [frames, ...]."""
+        if name not in self.tracks:
+            raise CacheError(f"{self.folder} has no {track_file(name)}, it holds {', '.join(self.tracks)} only: repack "
+                             f"it with 'myxtts pack --rebuild --mode precompute CORPUS -o {self.folder}'")  # fmt: skip
+        return self.tracks[name][self._rows(utterance)]
 
     def token_ids(self, utterance: int) -> NDArray[np.int32]:
         first = int(self.columns["first_token"][utterance])
@@ -140,14 +157,6 @@ def check_files(folder: Path, body: dict[str, Any], hash_index: bool) -> list[tu
     return list(found.items())
 
 
-def array_type(name: str) -> tuple[str, tuple[int, ...]]:
-    """(dtype, shape of one row) of a file of the cache."""
-    if name in PAYLOAD:
-        return PAYLOAD[name][0], PAYLOAD[name][1]
-    column = name.removeprefix("index.").removesuffix(".npy")
-    return {**INDEX, **BLOBS}[column], ()
-
-
 def _check_array(path: Path, dtype: str, shape: tuple[int, ...], rows: int) -> str:
     if not path.is_file():
         return "is missing"
@@ -171,7 +180,3 @@ def _spread(values: NDArray[Any]) -> dict[str, float]:
 def _shares(names: list[str], codes: NDArray[np.int32]) -> dict[str, int]:
     counts = np.bincount(codes, minlength=len(names))
     return {name: int(count) for name, count in zip(names, counts, strict=True)}
-
-
-def is_cache(path: Path | str) -> bool:
-    return (Path(path) / MANIFEST).is_file()

@@ -21,25 +21,31 @@ import xxhash
 from myxtts.cache.format import (
     HEADER_BYTES,
     MANIFEST,
-    PAYLOAD,
+    TOKENS,
+    TRACKS,
+    array_type,
     column_file,
+    hash_column,
     is_cache_file,
-    load_manifest,
     npy_header,
     padding_row,
     payload_files,
     row_bytes,
-    sync_folder,
+    tracks_in,
 )
-from myxtts.cache.pack import PackSettings, pack
-from myxtts.cache.prepare import Clip, hash_rows, pad_to_rows, prepare_clips
-from myxtts.cache.publish import building_lock, clone_file
+from myxtts.cache.manifest import is_cache, load_manifest
+from myxtts.cache.pack import pack
+from myxtts.cache.prepare import hash_rows
+from myxtts.cache.publish import building_lock
 from myxtts.cache.reader import check_files
+from myxtts.cache.settings import PackSettings
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
 from myxtts.errors import CacheDamaged, CacheError, RowError
-from myxtts.features.text import normalise
+from myxtts.features.audio import load_clip
+from myxtts.features.letters import clean
 from myxtts.features.token_table import TokenTable
+from myxtts.files import clone_into, whole_file
 
 log = logging.getLogger(__name__)
 
@@ -66,25 +72,21 @@ class Damage:
 
 def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
     """Everything that is wrong with the cache; an empty list if every byte is as it was written."""
-    if (
-        not (cache / MANIFEST).is_file()
-        and cache.is_dir()
-        and any(is_cache_file(path.name) for path in cache.iterdir())
-    ):
+    if not is_cache(cache) and cache.is_dir() and any(is_cache_file(path.name) for path in cache.iterdir()):
         return [Damage(MANIFEST, "is missing")]
     try:
         body = load_manifest(cache)
     except CacheDamaged:
         return [Damage(MANIFEST, "is damaged")]
     found = [Damage(name, what) for name, what in check_files(cache, body, hash_index=True)]
-    if any(damage.file not in PAYLOAD for damage in found):
+    if any(damage.file not in payload_files(TRACKS) for damage in found):
         return found  # without a sound index nobody knows where an utterance begins
     return found + _verify_payload(cache, body, progress)
 
 
 def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
     """Each thread takes its own part of a file, and none waits for another: a hand-over costs more than a hash."""
-    names = [name for name in payload_files(body["mode"]) if (cache / name).is_file()]
+    names = [name for name in payload_files(tracks_in(body["lengths"])) if (cache / name).is_file()]
     total, done = sum((cache / name).stat().st_size for name in names), 0
     threads, stopped, counting = min(len(os.sched_getaffinity(0)), _MAX_THREADS), Event(), Lock()
     bounds = [body["utterances"] * part // threads for part in range(threads + 1)]
@@ -133,14 +135,13 @@ class Run:
 
 def _runs(cache: Path, name: str, first: int, last: int) -> Iterator[Run]:
     """Utterances `first` to before `last` in runs of about _RUN_BYTES; the file's last with the padding row."""
-    dtype, shape, _ = PAYLOAD[name]
     starts, counts = _extent(cache, name)
-    width = row_bytes(dtype, shape)
+    width = row_bytes(*array_type(name))
     padding = padding_row(name)
     if len(padding) and last == len(starts):
         yield Run(-1, HEADER_BYTES, HEADER_BYTES + width, [width], [hash_rows(padding)])
     ends = (starts + counts) * width
-    hashes = _column(cache, f"xxh3_{name.removesuffix('.npy')}")
+    hashes = _column(cache, hash_column(name.removesuffix(".npy")))
     while first < last:
         begin = int(starts[first]) * width
         stop = min(max(int(np.searchsorted(ends, begin + _RUN_BYTES)), first + 1), last)
@@ -151,7 +152,7 @@ def _runs(cache: Path, name: str, first: int, last: int) -> Iterator[Run]:
 
 def _longest_run(cache: Path, name: str) -> int:
     """Bytes that any run fits into: a run ends with the utterance that takes it over _RUN_BYTES."""
-    return _RUN_BYTES + int(_extent(cache, name)[1].max(initial=0)) * row_bytes(*PAYLOAD[name][:2])
+    return _RUN_BYTES + int(_extent(cache, name)[1].max(initial=0)) * row_bytes(*array_type(name))
 
 
 def _damaged(run: Run, view: memoryview) -> list[int]:
@@ -167,7 +168,7 @@ def _damaged(run: Run, view: memoryview) -> list[int]:
 
 def _extent(cache: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     """(first row, number of rows) of every utterance in a payload file."""
-    columns = ("first_token", "n_tokens") if name == "tokens.npy" else ("first_row", "n_frames")
+    columns = ("first_token", "n_tokens") if name == TOKENS else ("first_row", "n_frames")
     return _column(cache, columns[0]), _column(cache, columns[1])
 
 
@@ -192,7 +193,7 @@ def repair(
     `settings` and `table` serve only if cache.json is lost; otherwise those that the cache was packed with do.
     """
     cache = cache.resolve()
-    if any(damage.file not in PAYLOAD or not (cache / damage.file).is_file() for damage in found):
+    if any(damage.file not in payload_files(TRACKS) or not (cache / damage.file).is_file() for damage in found):
         return _repack(cache, corpus, settings, table or TokenTable.base())
     body = load_manifest(cache)
     damaged = sorted({damage.utterance for damage in found if damage.utterance is not None})
@@ -214,8 +215,8 @@ def _repack(cache: Path, corpus: Corpus, settings: PackSettings, table: TokenTab
         log.warning(
             "cache.json is lost and with it the settings: packing again with those of the config (language, ...)"
         )
-        mode = "precompute" if (cache / "mel.npy").exists() else "audio"
-        settings = PackSettings(settings.audio, settings.text, mode)
+        held = tracks_in(path.name for path in cache.iterdir())
+        settings = PackSettings(settings.audio, settings.text, tuple(dict.fromkeys(["audio", *held])))
     pack(corpus, cache, settings, table=table, rebuild=True)
     return []
 
@@ -236,13 +237,13 @@ def _rebuild(
     for name, utterance in wanted.items():
         for damage in files[utterance]:
             made = _remake(sources.get(name or ""), damage.file, body, settings)
-            hashed = _column(cache, f"xxh3_{damage.file.removesuffix('.npy')}")
+            hashed = _column(cache, hash_column(damage.file.removesuffix(".npy")))
             if isinstance(made, str) or hash_rows(made) != int(hashed[utterance]):
                 why = made if isinstance(made, str) else "its source has changed: pack the corpus again with --rebuild"
                 failed.append(Damage(damage.file, f"could not be rebuilt: {why}", utterance, name))
                 continue
             first, _ = _extent(cache, damage.file)
-            width = row_bytes(*PAYLOAD[damage.file][:2])
+            width = row_bytes(*array_type(damage.file))
             patches[damage.file].append((HEADER_BYTES + int(first[utterance]) * width, made.tobytes()))
     return patches, failed
 
@@ -251,30 +252,21 @@ def _remake(source: Utterance | None, file: str, body: dict[str, Any], settings:
     """One utterance's rows of one file, or why they cannot be made."""
     if source is None:
         return "it is no longer in the corpus"
-    if file == "tokens.npy":
-        symbols = settings.text.symbols([normalise(source.text)], source.language)[0]
+    if file == TOKENS:
+        symbols = settings.text.symbols([clean(source.text)], source.language)[0]
         return symbols.message if isinstance(symbols, RowError) else TokenTable(body["token_table"]).encode(symbols)
-    clip = prepare_clips([os.fspath(source.audio)], settings.audio, file == "mel.npy")[0][0]
-    if not isinstance(clip, Clip):
-        return clip.message
-    rows = clip.mel if file == "mel.npy" else pad_to_rows(clip.audio)
-    assert rows is not None
-    return rows
+    try:
+        return TRACKS[file.removesuffix(".npy")].make(load_clip(source.audio, settings.audio))
+    except RowError as error:
+        return error.message
 
 
 def _patch_file(path: Path, rows: int, patches: list[Patch]) -> None:
     """A patched copy takes the file's place; length, header and padding row are put right on the way."""
-    dtype, shape, _ = PAYLOAD[path.name]
-    copy = path.with_name(f"{path.name}.repair")
-    clone_file(path, copy)
-    with open(copy, "r+b") as file:
+    dtype, shape = array_type(path.name)
+    with whole_file(path) as file:
+        clone_into(path, file)
         file.truncate(HEADER_BYTES + rows * row_bytes(dtype, shape))
-        file.write(npy_header(dtype, (rows, *shape)))
-        file.write(padding_row(path.name).tobytes())
-        for offset, data in patches:
+        for offset, data in [(0, npy_header(dtype, (rows, *shape)) + padding_row(path.name).tobytes()), *patches]:
             file.seek(offset)
             file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(copy, path)
-    sync_folder(path.parent)

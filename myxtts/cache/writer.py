@@ -1,7 +1,7 @@
 """The one writer of a cache: appends utterances in corpus order, commits as it goes, and seals the result.
 
 A commit runs in the background: flush every file, make it durable, then add a journal line with the lengths reached.
-Killed at any byte, the next writer cuts each file back to the last line and goes on; the result has the same bytes.
+Killed at any byte, the next writer cuts each file back to the last line and resumes; the result has the same bytes.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ import xxhash
 from myxtts.cache.format import (
     BLOBS,
     FORMAT,
-    INDEX,
     JOURNAL,
     MANIFEST,
-    PAYLOAD,
     REJECTED,
+    TOKENS,
     column_file,
-    dump_manifest,
-    fingerprint,
+    hash_column,
+    index_columns,
     padding_row,
     payload_files,
-    write_whole,
+    track_file,
 )
 from myxtts.cache.growing import GrowingArray
 from myxtts.cache.journal import Journal
-from myxtts.cache.prepare import Clip, Stamp, hash_rows, stamp_of
-from myxtts.corpus.utterance import Rejected, Row, Utterance
+from myxtts.cache.manifest import dump_manifest
+from myxtts.cache.prepare import Packable, Refused, Stamp, hash_rows, stamp_of
+from myxtts.corpus.utterance import Row, Utterance
 from myxtts.features.token_table import TokenTable
+from myxtts.files import fingerprint, hash_file, open_append, write_whole
 
 # Small corpora finish before the first commit would pay; a kill costs at most this and one fdatasync.
 _COMMIT_SECONDS = 0.5
@@ -70,9 +71,11 @@ class Progress:
 
 class CacheWriter:
     def __init__(self, folder: Path, settings: dict[str, Any], base_table: TokenTable, entries: list[dict[str, Any]]):
-        """Write into `folder`; `entries` are the commits of an earlier run to go on from."""
+        """Write into `folder`; `entries` are the commits of an earlier run to resume from."""
         state = Progress.replay(entries)
         self.folder, self.settings = folder, settings
+        self.tracks: list[str] = settings["tracks"]
+        self._index = index_columns(self.tracks)
         self.rows_read, self.reasons = state.rows_read, Counter(state.reasons)
         # of a cache that is added to: a corpus that is added again brings its bad rows again
         self._listed = _rejections(folder / REJECTED, entries[0]["rejected_bytes"]) if "added_to" in settings else set()
@@ -91,21 +94,19 @@ class CacheWriter:
             raise
         self._named = {"speakers": len(self.speakers), "languages": len(self.languages), "new_tokens": len(self.table)}
         self._base_tokens = len(base_table)
-        self._pending: list[tuple[int, ...]] = []
+        self._pending: list[dict[str, int]] = []  # lines of the index
         self._committer = ThreadPoolExecutor(1, "myxtts-commit")
         self._commit: Future[None] | None = None
         self._started_at = self._committed_at = time.monotonic()
 
     def _open_files(self, state: Progress) -> None:
-        for name in payload_files(self.settings["mode"]):
-            dtype, shape, _ = PAYLOAD[name]
-            self._files[name] = GrowingArray(self.folder / name, dtype, shape, state.lengths.get(name, 0))
+        for name in payload_files(self.tracks):
+            self._files[name] = GrowingArray(self.folder / name, state.lengths.get(name, 0), payload=True)
             if self._files[name].rows == 0:
                 self._files[name].append(padding_row(name))
-        for column, dtype in {**INDEX, **BLOBS}.items():
-            name = column_file(column)
-            self._files[name] = GrowingArray(self.folder / name, dtype, (), state.lengths.get(name, 0))
-        self._rejected = open(self.folder / REJECTED, "ab")  # noqa: SIM115
+        for name in map(column_file, {**self._index, **BLOBS}):
+            self._files[name] = GrowingArray(self.folder / name, state.lengths.get(name, 0), payload=False)
+        self._rejected = open_append(self.folder / REJECTED)
         self._rejected.truncate(state.rejected_bytes)
 
     @property
@@ -114,7 +115,7 @@ class CacheWriter:
 
     @property
     def frames(self) -> int:
-        return self._files["audio.npy"].rows - 1
+        return self._files[track_file("audio")].rows - 1
 
     def skip(self, row: Row) -> None:
         """Take note of a row that an earlier run has already written."""
@@ -123,45 +124,43 @@ class CacheWriter:
     def digest(self) -> str:
         return self._digest.value()
 
-    def reject(self, row: Row, rejected: Rejected, stamp: Stamp | None = None) -> None:
-        self._read(row, stamp)
+    def reject(self, refused: Refused) -> None:
+        self._read(refused.row, refused.stamp)
+        rejected = refused.why
         if (rejected.id, rejected.reason) in self._listed:
             return
         self.reasons[rejected.reason] += 1
         line = json.dumps(rejected.to_dict(), ensure_ascii=False)
         self._rejected.write(line.encode(errors="backslashreplace") + b"\n")  # of names that are not UTF-8: escapes
 
-    def add(
-        self, row: Utterance, utterance: Utterance | None, clip: Clip, text: str, symbols: list[str], stamp: Stamp
-    ) -> None:
-        """Append what became of a row; None if it is in the cache already."""
-        self._read(row, stamp)
+    def add(self, made: Packable, utterance: Utterance | None) -> None:
+        """Append what was made of a row, under the id of `utterance`; None if it is in the cache already."""
+        self._read(made.row, made.stamp)
         if utterance is None:
             return
-        tokens = self.table.encode(symbols, grow=True)
-        files = self._files
-        first_row, first_token = files["audio.npy"].rows, files["tokens.npy"].rows
-        files["audio.npy"].append_padded(clip.audio)
-        if clip.mel is not None:
-            files["mel.npy"].append(clip.mel)
-        files["tokens.npy"].append(tokens)
+        tokens, clip = self.table.encode(made.symbols, grow=True), made.clip
+        files, audio = self._files, self._files[track_file("audio")]
+        first_row, first_token = audio.rows, files[TOKENS].rows
+        audio.append_padded(clip.audio)
+        for track, rows in clip.tracks.items():
+            files[track_file(track)].append(rows)
+        files[TOKENS].append(tokens)
         files[column_file("id_bytes")].append(utterance.id.encode())
-        files[column_file("text_bytes")].append(text.encode())
+        files[column_file("text_bytes")].append(made.text.encode())
         self._pending.append(
-            (
-                first_row,
-                files["audio.npy"].rows - first_row,
-                len(clip.audio),
-                first_token,
-                len(tokens),
-                self.speakers.setdefault(utterance.speaker, len(self.speakers)),
-                self.languages.setdefault(utterance.language, len(self.languages)),
-                clip.xxh3_audio,
-                clip.xxh3_mel,
-                hash_rows(tokens),
-                files[column_file("id_bytes")].rows,
-                files[column_file("text_bytes")].rows,
-            )
+            {
+                "first_row": first_row,
+                "n_frames": audio.rows - first_row,
+                "n_samples": len(clip.audio),
+                "first_token": first_token,
+                "n_tokens": len(tokens),
+                "speaker": self.speakers.setdefault(utterance.speaker, len(self.speakers)),
+                "language": self.languages.setdefault(utterance.language, len(self.languages)),
+                "xxh3_tokens": hash_rows(tokens),
+                "id_end": files[column_file("id_bytes")].rows,
+                "text_end": files[column_file("text_bytes")].rows,
+                **{hash_column(track): hashed for track, hashed in clip.hashes.items()},
+            }
         )
 
     def _read(self, row: Row, stamp: Stamp | None) -> None:
@@ -211,9 +210,8 @@ class CacheWriter:
         }
 
     def _write_index(self) -> None:
-        columns = zip(*self._pending, strict=True) if self._pending else iter(())
-        for (column, dtype), values in zip(INDEX.items(), columns, strict=False):
-            self._files[column_file(column)].append(np.array(values, dtype))
+        for column, dtype in self._index.items():
+            self._files[column_file(column)].append(np.array([line[column] for line in self._pending], dtype))
         self._pending.clear()
 
     def _make_durable(self, entry: dict[str, Any]) -> None:
@@ -240,11 +238,10 @@ class CacheWriter:
         return body
 
     def _manifest(self) -> dict[str, Any]:
-        mode = self.settings["mode"]
-        settings = {name: self.settings[name] for name in ("audio", "mel", "tokens")}
+        mode, settings = self.settings["mode"], self.settings["settings"]
         fingerprints = {name: fingerprint(value) for name, value in settings.items()}
         # A payload file's checksum is that of the column with its utterances' hashes.
-        index = {name: hash_file(self.folder / name) for name in map(column_file, [*INDEX, *BLOBS])}
+        index = {name: hash_file(self.folder / name) for name in map(column_file, {**self._index, **BLOBS})}
         identity = {"format": FORMAT, "mode": mode, "fingerprints": fingerprints, "checksums": index}
         return {
             **identity,
@@ -305,11 +302,3 @@ class CorpusDigest:
 
     def value(self) -> str:
         return self._hash.hexdigest()
-
-
-def hash_file(path: Path) -> str:
-    with open(path, "rb") as file:
-        digest = xxhash.xxh3_128()
-        while block := file.read(1 << 22):
-            digest.update(block)
-    return digest.hexdigest()

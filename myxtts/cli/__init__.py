@@ -26,12 +26,14 @@ from myxtts.cli import (
     doctor,
     evaluate,
     gpu_check,
+    import_vocoder,
     info,
     monitor,
     pack,
     profile,
     report,
     say,
+    text,
     train,
     tune,
     verify,
@@ -50,13 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.showwarning = _show_warning
     try:
         arguments = _parser().parse_args(argv)
-        code, result, text = arguments.verb(arguments)
-        print(json.dumps(result, ensure_ascii=False, indent=2) if as_json else text, flush=True)
+        code, result, shown = arguments.verb(arguments)
+        print(json.dumps(result, ensure_ascii=False, indent=2) if as_json else shown, flush=True)
         return code
     except (MyXTTSError, UsageError) as error:
         return _fail(as_json, 2, type(error).__name__.lstrip("_"), str(error))
     except KeyboardInterrupt:
-        return _fail(as_json, 130, "Interrupted", "interrupted: run the same command again to go on")
+        return _fail(as_json, 130, "Interrupted", "interrupted: run the same command again to resume")
     except BrokenPipeError:  # `myxtts config | head` closed the pipe: nothing is wrong
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -90,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         bench,
         train,
         say,
+        text,
+        import_vocoder,
         evaluate,
         doctor,
         tune,

@@ -11,8 +11,8 @@ from myxtts.cli.shared import (
     Result,
     add_corpus_flags,
     add_verb,
-    corpus_at,
     describe_cache,
+    load_config,
     packing_bar,
     positive,
 )
@@ -31,18 +31,19 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     from myxtts.cache.add import add as add_to
-    from myxtts.cache.format import load_manifest
+    from myxtts.cache.manifest import load_manifest
+    from myxtts.cache.open import corpus_at
     from myxtts.cache.reader import Cache
-    from myxtts.config.config import XTTSConfig
 
     body = load_manifest(arguments.cache)
     before, listed = body["utterances"], sum(body["rejected"].values())
-    if arguments.speaker is None:
+    data = load_config(arguments).data
+    if "speaker" not in data.given:
         # Of one person more is more of the same; several are told apart by their folders.
         one = len(body["speakers"]) == 1
-        arguments.speaker = body["speakers"][0] if one else arguments.corpus.resolve().name
-        log.info("rows that name no speaker are of %s (--speaker NAME for another)", arguments.speaker)
-    corpus = corpus_at(arguments.corpus, XTTSConfig(), arguments)
+        data = data.filled({"speaker": body["speakers"][0] if one else arguments.corpus.resolve().name})
+        log.info("rows that name no speaker are of %s (--speaker NAME for another)", data.speaker)
+    corpus = corpus_at(arguments.corpus, data)
     with packing_bar(corpus) as show:
         add_to(corpus, arguments.cache, workers=arguments.workers, progress=show)
     summary = Cache(arguments.cache).summary()
@@ -51,5 +52,5 @@ def run(arguments: argparse.Namespace) -> Result:
     if not added and sum(summary["rejected"].values()) == listed:
         text = f"nothing to add: {arguments.cache} holds all of {arguments.corpus}\n{describe_cache(summary)}"
     elif added:
-        text += "\nnext: a run that trained on it goes on with 'myxtts train --replan'"
+        text += "\nnext: resume a run that trained on it with 'myxtts train --replan'"
     return 0, {"added": added, **summary}, text

@@ -12,9 +12,11 @@ from myxtts.cli.shared import (
     Result,
     UsageError,
     add_config_flags,
+    add_data_flag,
+    add_setting,
     add_verb,
     cache_of,
-    load_config,
+    load_config_with_data,
     positive,
     progress_bar,
 )
@@ -22,9 +24,10 @@ from myxtts.cli.shared import (
 
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "bench", run, "measure loaders side by side, with an emulated accelerator",
-        "  myxtts bench voice.cache\n  myxtts bench ~/corpus --loaders mapped,python --plot au.png")  # fmt: skip
-    parser.add_argument("data", metavar="CACHE_OR_CORPUS", type=Path, help="a cache, or a corpus")
-    parser.add_argument("--batch-size", metavar="N", type=positive, help="default: data.batch_size")
+        "  myxtts bench --data voice.cache\n"
+        "  myxtts bench --data ~/corpus --loaders mapped,python --plot au.png")  # fmt: skip
+    add_data_flag(parser)
+    add_setting(parser, "data.batch_size", "--batch-size", metavar="N", type=positive, help="default: data.batch_size")
     parser.add_argument(
         "--loaders", metavar="A,B,C", help="some of limit, mapped, limit-audio, mapped-audio, native, npy, python"
     )
@@ -39,13 +42,11 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    from myxtts.bench.loaders import as_table, bench, plot, usable_loaders
     from myxtts.cache.reader import Cache
-    from myxtts.performance.bench import as_table, bench, plot, usable_loaders
 
-    config = load_config(arguments)
-    if arguments.batch_size:
-        config.data.batch_size = arguments.batch_size
-    cache = cache_of(arguments.data, config)
+    config = load_config_with_data(arguments)
+    cache = cache_of(Path(config.data.dataset_path), config)
     loaders = arguments.loaders.split(",") if arguments.loaders else usable_loaders(Cache(cache))
     with progress_bar(len(loaders) + 1, "measuring", "loader") as bar:
 
@@ -58,7 +59,7 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.plot:
         plot(result, arguments.plot)
     if arguments.html:
-        from myxtts.performance.report.bench import write_bench_report
+        from myxtts.report.bench import write_bench_report
 
         write_bench_report(arguments.html, result, config)
     return 0, result, as_table(result) + (f"\nfor the browser: {arguments.html}" if arguments.html else "")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import functools
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from myxtts.cli.shared import (
     add_config_flags,
     add_corpus_flags,
     add_verb,
-    corpus_at,
     load_config,
     positive,
     progress_bar,
@@ -39,19 +36,21 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from myxtts.models.files import write_whole
+    from myxtts.cache.open import corpus_at
+    from myxtts.files import whole_file, write_whole
 
     config = load_config(arguments)
-    corpus = corpus_at(arguments.corpus, config, arguments)
+    corpus = corpus_at(arguments.corpus, config.data)
     listed = arguments.listed or Path(f"{arguments.corpus.resolve().name}.check.jsonl")
     _refuse_late_errors(listed, arguments.plot)
     report = _check_with_bar(corpus, config, arguments.workers)
-    write_whole(listed, report.write_list)
+    write_whole(listed, report.list_problems())
     if arguments.plot:
         from myxtts.corpus.picture import draw
 
         title = f"{arguments.corpus.resolve().name} ({corpus.layout.name})"
-        write_whole(arguments.plot, lambda beside: draw(report, title, beside))
+        with whole_file(arguments.plot) as file:
+            draw(report, title, file)
     found = report.to_dict()
     result = {
         "corpus": str(arguments.corpus),
@@ -80,16 +79,12 @@ def _refuse_late_errors(listed: Path, plot: Path | None) -> None:
 
 def _try_to_write(file: Path) -> None:
     """By writing beside it, as will be done: root is allowed everything but a full disk and a read-only one."""
-    if file.exists() and not file.is_file():
-        raise UsageError(f"{file} cannot be written: it is no file; name one in a folder that can be written")
-    beside = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    from myxtts.files import try_to_write
+
     try:
-        beside.write_bytes(b"?")
+        try_to_write(file)
     except OSError as error:
         raise UsageError(f"{file} cannot be written ({error.strerror}): name one in a folder that can be") from None
-    finally:
-        with contextlib.suppress(OSError):  # it was never made
-            beside.unlink()
 
 
 def _is_ours(path: Path) -> bool:
@@ -103,14 +98,15 @@ def _is_ours(path: Path) -> bool:
 
 
 def _check_with_bar(corpus: Any, config: Any, workers: int | None) -> Any:
-    from myxtts.cache.pack import PackSettings, default_workers
-    from myxtts.cache.prepare import make_symbols
+    from myxtts.cache.pack import default_workers
+    from myxtts.cache.prepare import make_readings
+    from myxtts.cache.settings import PackSettings
     from myxtts.corpus.check import check
     from myxtts.features.hear import hear_clips
 
     settings = PackSettings.from_config(config.data)
     hear = functools.partial(hear_clips, settings=settings.audio)
-    spell = functools.partial(make_symbols, frontend=settings.text)
+    spell = functools.partial(make_readings, frontend=settings.text)
     with progress_bar(corpus.count(), "checking", "utt") as bar:
 
         def show(rows: int, errors: int) -> None:

@@ -14,6 +14,8 @@ from myxtts.cli.shared import (
     Result,
     UsageError,
     add_config_flags,
+    add_data_flag,
+    add_setting,
     add_verb,
     load_config_with_data,
     positive,
@@ -25,11 +27,11 @@ _STAGES = 5  # data, loader, device, loop, step; a cure may pack before
 
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "doctor", run, "say what limits a pipeline, the evidence, the cure and its predicted gain",
-        "  myxtts doctor --cache voice.cache\n  myxtts doctor --config my.yaml --fix\n"
+        "  myxtts doctor --data voice.cache\n  myxtts doctor --config my.yaml --fix\n"
         "  myxtts doctor --run runs/anna --html anna.html")  # fmt: skip
-    parser.add_argument("--cache", metavar="DATA", type=Path, help="cache or corpus to examine")
+    add_data_flag(parser)
     parser.add_argument("--run", metavar="RUN", type=Path, dest="run_dir", help="explain the past of a run")
-    parser.add_argument("--batch-size", metavar="N", type=positive, help="default: data.batch_size")
+    add_setting(parser, "data.batch_size", "--batch-size", metavar="N", type=positive, help="default: data.batch_size")
     parser.add_argument("--num-batches", metavar="N", type=positive,
                         help="measure at most this many, each time (default: 400, or those of 6 s)")  # fmt: skip
     parser.add_argument("--step-ms", metavar="MS", type=float,
@@ -43,20 +45,20 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     if arguments.run_dir is not None:
-        from myxtts.performance.history import explain
+        from myxtts.doctor.history import explain
 
         past = explain(arguments.run_dir)
         if arguments.html:
-            from myxtts.performance.report.run import write_run_report
+            from myxtts.report.run import write_run_report
 
             write_run_report(arguments.run_dir, arguments.html)
         return (0 if past.healthy else 1), past.to_dict(), str(past)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     config = load_config_with_data(arguments, "--run RUN, ")
     step_ms = _step_ms(arguments)
+    from myxtts.doctor.treatment import examine, treat
+    from myxtts.machine.sampler import MachineSampler
     from myxtts.monitor import Monitor
-    from myxtts.performance.doctor import examine, treat
-    from myxtts.performance.machine import MachineSampler
 
     output = _output(arguments) if arguments.fix else None
     watch = MachineSampler(Monitor(), 0.5)
@@ -73,14 +75,14 @@ def run(arguments: argparse.Namespace) -> Result:
             bar.reset(_STAGES + 1)
             done = treat(config, found, output, step_ms, show)
     if arguments.html:
-        from myxtts.performance.report.doctor import write_doctor_report
+        from myxtts.report.doctor import write_doctor_report
 
         seen = watch.samples, watch.description
         write_doctor_report(arguments.html, _device(step_ms), found, done, config, *seen)
     result = {"device": _device(step_ms), **found.to_dict(), "treatment": done.to_dict() if done else None}
     text = f"device: {_device(step_ms)}\n{found}"
     if output is not None and found.cures:
-        text += f"\n\n{done}" if done else "\n\nno setting brings this cure: it is for you to do"
+        text += f"\n\n{done}" if done else "\n\nno setting applies this cure: change it in your own code"
     return (0 if (done.after if done else found).healthy else 1), result, text
 
 
@@ -94,7 +96,7 @@ def _step_ms(arguments: argparse.Namespace) -> float | None:
         return None
     if arguments.step_ms is None:
         from myxtts.data.device import first_gpu
-        from myxtts.performance.doctor import EMULATED_MS
+        from myxtts.doctor.treatment import EMULATED_MS
 
         return None if first_gpu() else EMULATED_MS
     return float(arguments.step_ms)

@@ -9,43 +9,36 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import corpus_at, pack_with_bar, progress_bar
+from myxtts.cli.shared import pack_with_bar, progress_bar
 
 UTTERANCES = 120  # half a minute of work, and batches of several lengths
 
-_NAMED = ("--cache", "--run", "--help", "-h")
+_NAMED = ("--data", "--run", "--help", "-h")
 
 
-def run_on_data(words: Sequence[str], config: Path | str, demo: Path, *, flag: str | None = "--cache") -> int:
+def run_on_data(words: Sequence[str], config: Path | str, demo: Path) -> int:
     """Run a verb on the data that its words or the config name, else on the demo corpus in the folder `demo`.
 
-    `flag` is how the verb takes its data; None if it is its argument. Returns the exit code.
+    Returns the exit code.
     """
     from myxtts.cli import _fail, main
+    from myxtts.config.config import load
     from myxtts.errors import MyXTTSError
 
     words = list(words)
     if not any(word.partition("=")[0] in _NAMED for word in words):
         try:
-            words += _data_words(config, demo, flag)
+            settings = load(config)
+            if settings.data.dataset_path is None:
+                words += ["--data", str(demo_cache(demo, settings))]
         except MyXTTSError as error:
             return _fail("--json" in words, 2, type(error).__name__, str(error))
     return main(words)
 
 
-def _data_words(config: Path | str, demo: Path, flag: str | None) -> list[str]:
-    from myxtts.config.config import load
-
-    settings = load(config)
-    named = settings.data.dataset_path
-    if flag is None:
-        return [named or str(demo_cache(demo, settings))]
-    return [] if named else [flag, str(demo_cache(demo, settings))]
-
-
 def demo_cache(folder: Path, config: Any) -> Path:
     """What `make demo` has left in the folder, or a small corpus of its kind, made and packed now."""
-    from myxtts.cache.reader import is_cache
+    from myxtts.cache.manifest import is_cache
 
     for name in ("voice.cache", "small.cache"):
         if is_cache(folder / name):
@@ -55,10 +48,11 @@ def demo_cache(folder: Path, config: Any) -> Path:
 
 def pack_demo(corpus: Path, cache: Path, config: Any, utterances: int) -> Path:
     """A demo corpus and its cache: what is there is kept, what is missing is made."""
-    from myxtts.cache.pack import PackSettings
+    from myxtts.cache.open import corpus_at
+    from myxtts.cache.settings import PackSettings
     from myxtts.corpus.demo import make_demo_corpus
 
     with progress_bar(utterances, "making a demo corpus", "utt") as bar:
         make_demo_corpus(corpus, utterances, progress=lambda done, total: bar.update(done - bar.n))
-    pack_with_bar(corpus_at(corpus, config), cache, PackSettings.from_config(config.data), config)
+    pack_with_bar(corpus_at(corpus, config.data), cache, PackSettings.from_config(config.data), config)
     return cache

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     config = load_config(arguments)
     from myxtts.cli.example_data import demo_cache
-    from myxtts.performance.gpu_check import GpuCheck
+    from myxtts.gpu_check.check import GpuCheck
 
     with tempfile.TemporaryDirectory(prefix="myxtts-gpu-check-") as folder:
         found = GpuCheck(

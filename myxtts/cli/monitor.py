@@ -1,4 +1,4 @@
-"""`myxtts monitor` watches the machine, and a run while it goes on."""
+"""`myxtts monitor` watches the machine, and an active run."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def seconds(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from myxtts.performance.watch import watch
-    from myxtts.performance.watch_view import View, summary_of
+    from myxtts.watch.view import View, summary_of
+    from myxtts.watch.watch import watch
 
     view = View(sys.stderr if arguments.json else sys.stdout)
     seen = watch(_rows(arguments), arguments.interval, _log_file(arguments), arguments.run_dir, view.show)

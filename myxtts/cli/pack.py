@@ -21,7 +21,7 @@ from myxtts.cli.shared import (
 
 
 def add(verbs: Any) -> None:
-    parser = add_verb(verbs, "pack", run, "pack a corpus into a cache that training maps; goes on after a kill",
+    parser = add_verb(verbs, "pack", run, "pack a corpus into a cache that training maps; resumes after a kill",
         "  myxtts pack ~/LJSpeech-1.1\n  myxtts pack manifest.csv -o voice.cache --language fa\n"
         "  myxtts pack ~/books --layout ljspeech --speaker-pattern '(?P<speaker>[^/]+)/[^/]+$'\n"
         "  myxtts pack ~/anna ~/bob -o voices.cache\n"
@@ -38,13 +38,14 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from myxtts.cache.pack import PackSettings, default_cache
+    from myxtts.cache.pack import default_cache
     from myxtts.cache.reader import Cache
+    from myxtts.cache.settings import PackSettings
 
     config = load_config(arguments)
     if len(arguments.corpora) > 1 and arguments.cache is None:
         raise UsageError("several corpora become one cache: say which with -o CACHE")
-    corpus = corpora_at(arguments.corpora, config, arguments)
+    corpus = corpora_at(arguments.corpora, config)
     cache = arguments.cache or default_cache(arguments.corpora[0])
     settings = PackSettings.from_config(config.data, arguments.mode)
     pack_with_bar(corpus, cache, settings, config, rebuild=arguments.rebuild, workers=arguments.workers)

@@ -1,4 +1,4 @@
-"""`myxtts report` draws a run: what it did, how it sounds, and whether the device waited."""
+"""`myxtts report` draws a run: what it did, how it sounds, and whether the step waited for data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def html_file(text: str) -> Path:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from myxtts.performance.report.run import write_run_report
+    from myxtts.report.run import write_run_report
 
     lines = _lines_of(arguments.run_dir / "log.jsonl")
     with progress_bar(2 * lines, "reading", "line") as bar:  # once for the pictures and once for the verdict

@@ -11,7 +11,7 @@ from typing import Any
 
 from myxtts.cli.shared import Result, UsageError, add_verb, progress_bar
 
-_OPTIONS = ("language", "speed", "steps", "temperature", "seed", "vocoder")  # of a request; each is a flag
+_OPTIONS = ("language", "speed", "pitch", "vocoder")  # of a request; each is a flag
 
 
 def add(verbs: Any) -> None:
@@ -21,16 +21,17 @@ def add(verbs: Any) -> None:
         "  echo 'From a pipe.' | myxtts say - --model runs/anna -o pipe.wav")  # fmt: skip
     parser.add_argument("text", metavar="TEXT", nargs="?", help="what to say; - reads it from standard input")
     parser.add_argument("--file", metavar="FILE", type=Path, help="a text file (UTF-8) to read aloud")
-    parser.add_argument("--model", metavar="RUN", type=Path, required=True, help="run, checkpoint or exported model")
+    parser.add_argument("--model", metavar="RUN", type=Path, required=True, help="run directory or checkpoint")
     parser.add_argument("-o", "--output", metavar="OUT.wav", type=Path, required=True, help=".wav or .flac")
     parser.add_argument("--voice", metavar="REF.wav", type=Path, action="append",
                         help="a recording of the wanted voice; may be repeated (default: as trained)")  # fmt: skip
     parser.add_argument("--language", metavar="CODE", help="default: the first language of the training")
-    parser.add_argument("--speed", metavar="X", type=float, default=1.0, help="2 is twice as fast (0.25 to 4)")
-    parser.add_argument("--steps", metavar="N", type=int, help="steps of the flow head, where the model has one")
-    parser.add_argument("--temperature", metavar="T", type=float, default=0.667, help="noise of the flow head")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another one speaks differently (flow head)")
-    parser.add_argument("--vocoder", metavar="NAME", default="griffin-lim", help="what turns frames into sound")
+    parser.add_argument("--lexicon", metavar="FILE", type=Path,
+                        help="words and how they are said, besides those the model was trained with")  # fmt: skip
+    parser.add_argument("--speed", metavar="X", type=float, help="2 is twice as fast (0.25 to 4)")
+    parser.add_argument("--pitch", metavar="N", type=float, help="semitones up or down (-12 to 12)")
+    parser.add_argument("--vocoder", metavar="NAME|DIR",
+                        help="what turns frames into sound: griffin-lim, or a folder of 'import-vocoder'")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> Result:
@@ -64,15 +65,17 @@ def run(arguments: argparse.Namespace) -> Result:
 
 def _checked(arguments: argparse.Namespace, text: str, folder: Path) -> tuple[Any, Any]:
     """What to say and in which voice; whatever is wrong with either is said before TensorFlow is loaded."""
+    from myxtts.features.lexicon import Lexicon
     from myxtts.inference.reference import load_reference, read_voice
     from myxtts.inference.request import make_request
     from myxtts.inference.script import Script
     from myxtts.models.description import ModelDescription
 
     description = ModelDescription.load(folder)
-    options = {name: getattr(arguments, name) for name in _OPTIONS}
-    request = make_request(Script(description), text, **options)
-    return request, read_voice(arguments.voice, load_reference(folder), description.audio)
+    lexicon = Lexicon.load(arguments.lexicon) if arguments.lexicon else None
+    options = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
+    request = make_request(Script(description, lexicon), text, **options)
+    return request, read_voice(arguments.voice, load_reference(folder, description.reference_frames), description)
 
 
 def _check_output(path: Path) -> None:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import logging
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
-
-log = logging.getLogger(__name__)
 
 Result = tuple[int, dict[str, Any], str]  # exit code, what --json prints, what a person reads
 
 
 class UsageError(Exception):
     pass
+
+
+def progress_bar(*arguments: Any, **options: Any) -> Any:
+    """That of cache/progress.py, imported when it is shown: no verb waits for rooms that it does not need."""
+    from myxtts.cache import progress
+
+    return progress.progress_bar(*arguments, **options)
+
+
+def packing_bar(*arguments: Any, **options: Any) -> Any:
+    from myxtts.cache import progress
+
+    return progress.packing_bar(*arguments, **options)
 
 
 class Parser(argparse.ArgumentParser):
@@ -47,57 +55,104 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
                         help="one setting, for example data.language=fa; may be repeated")  # fmt: skip
 
 
+class GiveSetting(argparse.Action):
+    """A flag that gives settings: its value, or `const` where it takes none. The flag is where they were given."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, flag: str | None = None
+    ) -> None:
+        value = self.const if self.nargs == 0 else values
+        given = [(key, str(value) if isinstance(value, Path) else value, flag) for key in self.dest.split()]
+        namespace.given_by_flags = [*getattr(namespace, "given_by_flags", []), *given]
+
+
+def add_setting(parser: argparse.ArgumentParser, keys: str, *flags: str, **options: Any) -> None:
+    """A flag for the settings `keys`, such as 'data.batch_size'; with `const` it takes no value and stands for that."""
+    if "const" in options:
+        options |= {"nargs": 0}
+    parser.add_argument(*flags, dest=keys, action=GiveSetting, default=argparse.SUPPRESS, **options)
+
+
+class Values:
+    """The values of a flag, for `choices` and for %(choices)s in its help, looked up when somebody asks.
+
+    Whoever knows them need not be imported to build the parser. With `others` it takes what is not among them too.
+    """
+
+    def __init__(self, look_up: Callable[[], Iterable[str]], others: bool = False):
+        self._look_up, self._others = look_up, others
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._look_up())
+
+    def __contains__(self, value: object) -> bool:
+        return self._others or value in [*self]
+
+
+def values_of(setting: str) -> Values:
+    """Those that a setting such as model.size may have."""
+
+    def look_up() -> Iterable[str]:
+        from myxtts.config.config import XTTSConfig
+        from myxtts.config.settings import choices_of
+
+        section, _, key = setting.partition(".")
+        return choices_of(type(getattr(XTTSConfig(), section)), key)
+
+    return Values(look_up)
+
+
+def _layouts() -> Iterable[str]:
+    from myxtts.corpus.detect import LAYOUTS
+
+    return LAYOUTS
+
+
 def load_config(arguments: argparse.Namespace) -> Any:
+    """Preset, file and --set, then the verb's own flags; each setting knows where it was given."""
     from myxtts.config.config import load
 
-    return load(arguments.config, arguments.preset, arguments.overrides)
-
-
-def load_config_with_data(arguments: argparse.Namespace, ways: str = "") -> Any:
-    """The config, with the data that --cache names in it, and --batch-size where the verb has it."""
-    config = load_config(arguments)
-    if arguments.cache is not None:
-        config.data.dataset_path = str(arguments.cache)
-    if getattr(arguments, "batch_size", None):
-        config.data.batch_size = arguments.batch_size
-    if config.data.dataset_path is None:
-        raise UsageError(f"no data is named: give --cache DATA, {ways}or a --config with data.dataset_path")
+    typed = {"config": None, "preset": None, "overrides": ()} | vars(arguments)  # a verb need not have them all
+    config = load(typed["config"], typed["preset"], typed["overrides"])
+    for name, value, flag in typed.get("given_by_flags", ()):
+        section, _, key = name.partition(".")
+        getattr(config, section).give({key: value}, flag)
     return config
 
 
-_CORPUS_FLAGS = ("layout", "speaker", "language", "speaker_pattern")
+def load_config_with_data(arguments: argparse.Namespace, ways: str = "") -> Any:
+    """The config, which names the data."""
+    config = load_config(arguments)
+    if config.data.dataset_path is None:
+        raise UsageError(f"no data is named: give --data DATA, {ways}or a --config with data.dataset_path")
+    return config
+
+
+def add_data_flag(parser: argparse.ArgumentParser, *documented: str) -> None:
+    """The one word for data that is a corpus or a cache; `documented` are other words that must keep working."""
+    add_setting(parser, "data.dataset_path", "--data", *documented, metavar="DATA", type=Path,
+                help="a cache, or a corpus, which is packed first if need be (default: data.dataset_path)")  # fmt: skip
 
 
 def add_corpus_flags(parser: argparse.ArgumentParser) -> None:
-    layouts = "ljspeech, vctk, libritts, common_voice, piper, kaldi, coqui, huggingface, manifest"
     pattern = "take (?P<speaker>...) and (?P<language>...) from the path of each audio file"
-    parser.add_argument("--layout", metavar="NAME", help=f"{layouts}, or one of an installed package (default: auto)")
-    parser.add_argument("--speaker", metavar="NAME", help="speaker of rows that name none")
-    parser.add_argument("--language", metavar="CODE", help="language of rows that name none, for example fa")
-    parser.add_argument("--speaker-pattern", metavar="REGEX", help=pattern)
+    add_setting(parser, "data.layout", "--layout", metavar="NAME", choices=Values(_layouts, others=True),
+                help="%(choices)s, or one of an installed package (default: auto)")  # fmt: skip
+    add_setting(parser, "data.speaker", "--speaker", metavar="NAME", help="speaker of rows that name none")
+    add_setting(parser, "data.language", "--language", metavar="CODE",
+                help="language of rows that name none, for example fa")  # fmt: skip
+    add_setting(parser, "data.speaker_pattern", "--speaker-pattern", metavar="REGEX", help=pattern)
 
 
-def corpus_at(path: Path, config: Any, arguments: argparse.Namespace | None = None) -> Any:
-    """The corpus at a path, read as the flags of the verb say (where it has them), else as the config says."""
-    from myxtts.corpus.read import open_corpus
-
-    given = {name: getattr(arguments, name, None) for name in _CORPUS_FLAGS}
-    settings = {name: getattr(config.data, name) for name in _CORPUS_FLAGS}
-    return open_corpus(path, **settings | {name: value for name, value in given.items() if value is not None})
-
-
-def corpora_at(paths: list[Path], config: Any, arguments: argparse.Namespace) -> Any:
+def corpora_at(paths: list[Path], config: Any) -> Any:
     """One corpus, or several as one. Of several, rows that name no speaker are given the name of their folder."""
+    from myxtts.cache.open import corpus_at
     from myxtts.corpus.several import Corpora
 
     if len(paths) == 1:
-        return corpus_at(paths[0], config, arguments)
-    by_folder = arguments.speaker is None and config.data.speaker == type(config.data)().speaker
-    parts = []
-    for path, name in zip(paths, _names_of(paths), strict=True):
-        speaker = {"speaker": name} if by_folder else {}
-        parts.append(corpus_at(path, config, argparse.Namespace(**{**vars(arguments), **speaker})))
-    return Corpora(parts)
+        return corpus_at(paths[0], config.data)
+    named = zip(paths, _names_of(paths), strict=True)
+    return Corpora([corpus_at(path, config.data.filled({"speaker": name})) for path, name in named])
 
 
 def _names_of(paths: list[Path]) -> list[str]:
@@ -112,7 +167,8 @@ def _names_of(paths: list[Path]) -> list[str]:
 
 def corpus_as_packed(paths: list[Path], cache: Path, config: Any) -> Any:
     """With the language, speaker and layout it was packed with; with those of the config if cache.json is lost."""
-    from myxtts.cache.format import load_manifest
+    from myxtts.cache.manifest import load_manifest
+    from myxtts.cache.open import corpus_at
     from myxtts.cache.pack import corpora_in
     from myxtts.corpus.read import open_corpus
     from myxtts.corpus.several import Corpora
@@ -121,7 +177,8 @@ def corpus_as_packed(paths: list[Path], cache: Path, config: Any) -> Any:
     try:
         settings = corpora_in(load_manifest(cache))
     except CacheError:
-        return corpus_at(paths[0], config) if len(paths) == 1 else Corpora([corpus_at(path, config) for path in paths])
+        corpora = [corpus_at(path, config.data) for path in paths]
+        return corpora[0] if len(corpora) == 1 else Corpora(corpora)
     if len(paths) != len(settings):
         raise UsageError(
             f"{cache} holds {len(settings)} corpora, {len(paths)} given: name all, in the order of packing"
@@ -132,23 +189,11 @@ def corpus_as_packed(paths: list[Path], cache: Path, config: Any) -> Any:
 
 def find_cache(path: Path) -> Path:
     """The cache meant by a path: itself, or the default cache of the corpus that it is."""
+    from myxtts.cache.manifest import is_cache
     from myxtts.cache.pack import default_cache
-    from myxtts.cache.reader import is_cache
 
     default = default_cache(path)
     return default if not is_cache(path) and is_cache(default) else path
-
-
-@contextmanager
-def packing_bar(corpus: Any) -> Iterator[Any]:
-    """A progress bar for packing; yields the function that moves it."""
-    with progress_bar(corpus.count(), "packing", "utt") as bar:
-
-        def show(state: Any) -> None:
-            bar.set_postfix_str(f"{state.audio_seconds / 3600:.2f} h, {state.rejected} rejected", refresh=False)
-            bar.update(state.rows_read - bar.n)
-
-        yield show
 
 
 def pack_with_bar(corpus: Any, cache: Path, settings: Any, config: Any, **options: Any) -> None:
@@ -158,27 +203,11 @@ def pack_with_bar(corpus: Any, cache: Path, settings: Any, config: Any, **option
         pack(corpus, cache, settings, table=load_table(config.data.token_table), progress=show, **options)
 
 
-def cache_of(path: Path, config: Any, arguments: argparse.Namespace | None = None) -> Path:
+def cache_of(path: Path, config: Any) -> Path:
     """A cache, or the default cache of a corpus: packed now if it has none, and again if it no longer fits."""
-    from myxtts.cache.pack import PackSettings, default_cache
-    from myxtts.cache.reader import is_cache
-    from myxtts.errors import CacheMismatch
+    from myxtts.cache.open import open_or_pack
 
-    if is_cache(path):
-        given = [f"--{flag.replace('_', '-')}" for flag in _CORPUS_FLAGS if getattr(arguments, flag, None) is not None]
-        if given:
-            log.warning("%s: for a corpus only; %s is packed and stays as it is", ", ".join(given), path)
-        return path
-    corpus, cache = corpus_at(path, config, arguments), default_cache(path)
-    settings = PackSettings.from_config(config.data)
-    try:
-        pack_with_bar(corpus, cache, settings, config)
-    except CacheMismatch as error:
-        if not (config.data.auto_rebuild_mel_cache and config.data.auto_rebuild_token_cache):
-            raise
-        log.warning("packing again: %s", error)
-        pack_with_bar(corpus, cache, settings, config, rebuild=True)
-    return cache
+    return open_or_pack(path, config, packing_bar).folder
 
 
 def describe_cache(summary: dict[str, Any]) -> str:
@@ -207,7 +236,7 @@ def first_names(counts: dict[str, int], most: int = 6) -> str:
 def positive(text: str) -> int:
     value = int(text) if text.lstrip("-").isdecimal() else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 up")
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number of 1 or more")
     return value
 
 
@@ -219,12 +248,3 @@ def above_zero(text: str, unit: str) -> float:
     if not 0 < value < 1e9:  # NaN fails too
         raise argparse.ArgumentTypeError(f"{text} is not a number of {unit} above 0")
     return value
-
-
-def progress_bar(total: int, verb: str, unit: str) -> Any:
-    """A progress bar with rate and ETA on stderr; one line every ten seconds where stderr is not a terminal."""
-    from tqdm import tqdm
-
-    interval = 0.1 if sys.stderr.isatty() else 10.0
-    return tqdm(total=total, desc=verb, unit=unit, unit_scale=unit == "B", mininterval=interval, file=sys.stderr,
-                dynamic_ncols=True, leave=False, delay=0 if sys.stderr.isatty() else 2)  # fmt: skip

@@ -1,8 +1,9 @@
-"""`myxtts train` trains a voice, and goes on where a run was left."""
+"""`myxtts train` trains a voice, and resumes a run."""
 
 from __future__ import annotations
 
 import argparse
+import functools
 import logging
 import os
 import shlex
@@ -15,12 +16,14 @@ from myxtts.cli.shared import (
     UsageError,
     add_config_flags,
     add_corpus_flags,
+    add_data_flag,
+    add_setting,
     add_verb,
     cache_of,
     load_config,
     positive,
+    values_of,
 )
-from myxtts.cli.tune import kept_in_file, kept_settings, seconds_bar
 
 log = logging.getLogger(__name__)
 
@@ -33,68 +36,59 @@ OPTIMIZATION_LEVELS: dict[str, dict[str, dict[str, Any]]] = {
     "enhanced": {},
     "experimental": {"training": {"enable_xla_compilation": True}},
 }
-# flag -> where its value belongs
-_SETTINGS = {
-    "batch_size": "data",
-    "num_workers": "data",
-    "preprocessing_mode": "data",
-    "prefetch_buffer_size": "data",
-    "epochs": "training",
-    "steps": "training",
-    "minutes": "training",
-}
-_DISABLES = {
-    "disable_tf_native_loading": ("use_tf_native_loading",),
-    "disable_gpu_prefetch": ("prefetch_to_gpu", "enhanced_gpu_prefetch"),
-    "disable_cpu_gpu_overlap": ("optimize_cpu_gpu_overlap",),
-}
 
 
 def add(verbs: Any) -> None:
-    parser = add_verb(verbs, "train", run, "train a voice; an interrupted run goes on by itself",
-        "  myxtts train --train-data ~/corpus --run runs/anna --minutes 30\n"
-        "  myxtts train --train-data voice.cache --preset gpu_24gb --model-size small --epochs 200\n"
-        "  myxtts train --train-data voice.cache --run runs/anna --reset --yes")  # fmt: skip
+    parser = add_verb(verbs, "train", run, "train a voice; an interrupted run is resumed",
+        "  myxtts train --data ~/corpus --run runs/anna --minutes 30\n"
+        "  myxtts train --data voice.cache --preset gpu_24gb --model-size small --epochs 200\n"
+        "  myxtts train --data voice.cache --run runs/anna --reset --yes")  # fmt: skip
     parser.add_argument("--mode", choices=("train",), default="train", help=argparse.SUPPRESS)
-    parser.add_argument("--train-data", metavar="DATA", type=Path, help="corpus (packed first if need be) or cache")
-    parser.add_argument("--val-data", metavar="DATA", type=Path, help="default: 5 %% of the sentences of --train-data")
+    add_data_flag(parser, "--train-data")
+    parser.add_argument("--val-data", metavar="DATA", type=Path, help="default: 5 %% of the sentences of --data")
     parser.add_argument("--run", metavar="DIR", type=Path, dest="run_dir", help="default: runs/NAME of the data")
     parser.add_argument("--reset", action="store_true", help="start over; the old run is moved aside")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--replan", action="store_true", help="go on although the data or batch size has changed")
-    parser.add_argument("--model-size", choices=("tiny", "small", "normal"), help="model.size")
-    parser.add_argument("--epochs", metavar="N", type=positive, help="stop after this many epochs")
-    parser.add_argument("--steps", metavar="N", type=positive, help="stop after this many steps")
-    parser.add_argument("--minutes", metavar="M", type=float, help="stop after this many minutes")
-    parser.add_argument("--batch-size", metavar="N", type=positive, help="utterances per step: data.batch_size")
-    parser.add_argument("--num-workers", metavar="N", type=positive, help="data.num_workers")
-    parser.add_argument("--prefetch-buffer-size", metavar="N", type=int, help="batches made ahead of the step")
-    parser.add_argument("--preprocessing-mode", choices=("precompute", "on_the_fly", "auto"),
-                        help="where the mel is made: data.preprocessing_mode")  # fmt: skip
+    parser.add_argument("--replan", action="store_true", help="resume although the data or batch size has changed")
     parser.add_argument("--optimization-level", choices=tuple(OPTIMIZATION_LEVELS), default="enhanced",
                         help="basic: float32, nothing staged ahead; experimental: also XLA; --set wins")  # fmt: skip
-    parser.add_argument("--disable-tf-native-loading", action="store_true",
-                        help="per-file loaders decode in Python; training packs first, decodes nothing")  # fmt: skip
-    parser.add_argument("--disable-gpu-prefetch", action="store_true", help="copy a batch when its step begins")
-    parser.add_argument("--disable-cpu-gpu-overlap", action="store_true", help="make a batch when its step begins")
+    _add_settings(parser)
     add_corpus_flags(parser)
     add_config_flags(parser)
 
 
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    """Flags of single settings."""
+    number = {"metavar": "N", "type": positive}
+    add = functools.partial(add_setting, parser)
+    add("model.size", "--model-size", metavar="SIZE", choices=values_of("model.size"), help="%(choices)s: model.size")
+    add("training.epochs", "--epochs", **number, help="stop after this many epochs")
+    add("training.steps", "--steps", **number, help="stop after this many steps")
+    add("training.minutes", "--minutes", metavar="M", type=float, help="stop after this many minutes")
+    add("data.batch_size", "--batch-size", **number, help="utterances per step: data.batch_size")
+    add("data.num_workers", "--num-workers", **number, help="data.num_workers")
+    add("data.prefetch_buffer_size", "--prefetch-buffer-size", metavar="N", type=int, help="batches made ahead")
+    add("data.preprocessing_mode", "--preprocessing-mode", metavar="MODE", choices=values_of("data.preprocessing_mode"),
+        help="where the mel is made, %(choices)s: data.preprocessing_mode")  # fmt: skip
+    add("data.use_tf_native_loading", "--disable-tf-native-loading", const=False,
+        help="per-file loaders decode in Python; training packs first, decodes nothing")  # fmt: skip
+    add("data.prefetch_to_gpu data.enhanced_gpu_prefetch", "--disable-gpu-prefetch", const=False,
+        help="copy a batch when its step begins")  # fmt: skip
+    add("data.optimize_cpu_gpu_overlap", "--disable-cpu-gpu-overlap", const=False,
+        help="make a batch when its step begins")  # fmt: skip
+
+
 def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    config = settings_of(arguments)
-    data = arguments.train_data or (Path(config.data.dataset_path) if config.data.dataset_path else None)
-    if data is None:
-        raise UsageError(
-            "no data is named: give --train-data CORPUS_OR_CACHE, or set data.dataset_path in the config; to try it "
-            "first, run 'myxtts demo-corpus demo/corpus' and give --train-data demo/corpus"
-        )
-    folder = arguments.run_dir or Path(config.training.run_dir or f"runs/{data.resolve().name.removesuffix('.cache')}")
+    from myxtts.cache.fit import made_like
+    from myxtts.data.starting_points import for_this_machine
+    from myxtts.training.resume import is_started
+
+    config, folder = _settled(arguments)
     if arguments.reset:
         _confirm(folder, arguments.yes)
-    cache = cache_of(data, config, arguments)
-    validation = None if arguments.val_data is None else cache_of(arguments.val_data, config, arguments)
+    cache = cache_of(Path(config.data.dataset_path), config)
+    validation = None if arguments.val_data is None else cache_of(arguments.val_data, made_like(cache, config))
     if not config.data.use_tf_native_loading:
         log.warning("--disable-tf-native-loading is for loaders that open a file per utterance: %s is packed, and "
                     "training decodes nothing; 'myxtts bench' compares such loaders", cache)  # fmt: skip
@@ -102,10 +96,10 @@ def run(arguments: argparse.Namespace) -> Result:
         from myxtts.training.reset import move_aside
 
         move_aside(folder)
-    if config.data.auto_tune_performance:
-        config = _tuned(config, cache, folder, arguments)
-    from myxtts.performance.machine import MachineSampler
-    from myxtts.performance.report.kept import KeptReport
+    if not is_started(folder):
+        config = for_this_machine(config)
+    from myxtts.machine.sampler import MachineSampler
+    from myxtts.report.kept import KeptReport
     from myxtts.training.start import start_training
 
     options = {"replan": arguments.replan, "resume_command": _same_command()}
@@ -115,44 +109,50 @@ def run(arguments: argparse.Namespace) -> Result:
     text = (
         f"{folder}: step {result['step']} after {result['seconds'] / 60:.1f} min, {result['why']}"
         + (f"; best at step {best['step']}, mel_l1 {best['mel_l1']:.3f}" if best else "")
-        + f"; the device waited {result['stall']:.1%} of the time: {folder}/report.html\n"
+        + f"; the step waited {result['stall']:.1%} of its time for data: {folder}/report.html\n"
         f"next: myxtts say 'Hello.' --model {folder} -o hello.wav"
     )
     return (130 if result["interrupted"] else 0), result, text
 
 
+def _settled(arguments: argparse.Namespace) -> tuple[Any, Path]:
+    """The config and the run's directory; a run that is there is resumed with its own settings, unless it is reset."""
+    from myxtts.training.resume import with_settings_of
+
+    config = settings_of(arguments)
+    if arguments.config:
+        log.info("%s", _what_was_read(arguments.config, config))
+    named = arguments.run_dir or (Path(config.training.run_dir) if config.training.run_dir else None)
+    if named and not arguments.reset:
+        config = with_settings_of(named, config)
+    if config.data.dataset_path is None:
+        raise UsageError(
+            "no data is named: give --data DATA, or set data.dataset_path in the config; to try it "
+            "first, run 'myxtts demo-corpus demo/corpus' and give --data demo/corpus"
+        )
+    if named:
+        return config, named
+    folder = Path("runs") / Path(config.data.dataset_path).resolve().name.removesuffix(".cache")
+    return (config if arguments.reset else with_settings_of(folder, config)), folder
+
+
+def _what_was_read(file: str, config: Any) -> str:
+    """Only what counts: a key that a flag gives too is that flag's."""
+    sections = (config.data, config.model, config.training)
+    read = [f"{part.section}.{key}={getattr(part, key)}" for part in sections
+            for key, source in part.given.items() if source == file]  # fmt: skip
+    return f"settings of {file}: {', '.join(read) or 'none is given there'}"
+
+
 def settings_of(arguments: argparse.Namespace) -> Any:
-    """The config, then the bundle of --optimization-level, but for what --set names, then single flags."""
+    """The config, with the bundle of --optimization-level where the command line says nothing about single settings."""
     config = load_config(arguments)
-    named = {text.partition("=")[0].strip() for text in arguments.overrides}
     for section, values in OPTIMIZATION_LEVELS[arguments.optimization_level].items():
-        for key in values.keys() - {name.removeprefix(f"{section}.") for name in named}:
-            setattr(getattr(config, section), key, values[key])
-    for name, section in _SETTINGS.items():
-        if getattr(arguments, name) is not None:
-            setattr(getattr(config, section), name, getattr(arguments, name))
-    for flag, keys in _DISABLES.items():
-        for key in keys if getattr(arguments, flag) else ():
-            setattr(config.data, key, False)
-    if arguments.model_size:
-        config.model.size = arguments.model_size
+        group = getattr(config, section)
+        typed = {key for key, source in group.given.items() if source.startswith("--")}
+        bundle = {key: value for key, value in values.items() if key not in typed}
+        group.give(bundle, f"--optimization-level {arguments.optimization_level}")
     return config
-
-
-def _tuned(config: Any, cache: Path, folder: Path, arguments: argparse.Namespace) -> Any:
-    from myxtts.performance.remembered import tune_for_training
-    from myxtts.performance.tune import SECONDS
-
-    with seconds_bar(SECONDS) as show:
-        return tune_for_training(config, cache, folder, given_by_hand(arguments), SECONDS, show)
-
-
-def given_by_hand(arguments: argparse.Namespace) -> set[str]:
-    """The settings of the data section that flags, --set, a level or the config file name: tuning leaves them alone."""
-    flags = {name for name, section in _SETTINGS.items() if section == "data" and getattr(arguments, name) is not None}
-    disabled = {key for flag, keys in _DISABLES.items() if getattr(arguments, flag) for key in keys}
-    level = set(OPTIMIZATION_LEVELS[arguments.optimization_level].get("data", {}))
-    return flags | disabled | level | kept_settings(arguments.overrides) | kept_in_file(arguments.config)
 
 
 def _confirm(folder: Path, yes: bool) -> None:
@@ -166,7 +166,7 @@ def _confirm(folder: Path, yes: bool) -> None:
 
 
 def _same_command() -> str:
-    """What to type to go on: this command, without what would start over or is done by now."""
+    """What to type to resume: this command, without what would start over or is done by now."""
     words = [word for word in sys.argv[1:] if word not in ("--reset", "--yes", "--replan")]
     script = Path(sys.argv[0])
     if script.name == "__main__.py":

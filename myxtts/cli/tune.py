@@ -14,6 +14,7 @@ from myxtts.cli.shared import (
     Result,
     UsageError,
     add_config_flags,
+    add_data_flag,
     add_verb,
     cache_of,
     load_config_with_data,
@@ -25,9 +26,9 @@ _DEFAULT_OUTPUT = Path("tuned.yaml")
 
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "tune", run, "measure settings on this machine and write the fastest to a new config",
-        "  myxtts tune --cache voice.cache\n  myxtts tune --config my.yaml --seconds 20 -o my.tuned.yaml\n"
-        "  myxtts tune --cache voice.cache --set data.batch_size=16     # stays at 16")  # fmt: skip
-    parser.add_argument("--cache", metavar="DATA", type=Path, help="cache or corpus (packed first if need be)")
+        "  myxtts tune --data voice.cache\n  myxtts tune --config my.yaml --seconds 20 -o my.tuned.yaml\n"
+        "  myxtts tune --data voice.cache --set data.batch_size=16     # stays at 16")  # fmt: skip
+    add_data_flag(parser)
     parser.add_argument("--seconds", metavar="S", type=float, default=30.0, help="how long to measure (default 30)")
     parser.add_argument("-o", "--output", metavar="FILE.yaml", type=Path, default=_DEFAULT_OUTPUT,
                         help="the new config (default tuned.yaml)")  # fmt: skip
@@ -41,13 +42,12 @@ def run(arguments: argparse.Namespace) -> Result:
     config = load_config_with_data(arguments)
     cache = cache_of(Path(config.data.dataset_path), config)
     began = time.monotonic()
-    from myxtts.performance.tune import tune
+    from myxtts.tuner.tune import tune
 
     with seconds_bar(arguments.seconds) as show:
         left = arguments.seconds - (time.monotonic() - began)  # TensorFlow's start counts too
-        keep = kept_settings(arguments.overrides) | kept_in_file(arguments.config)
-        tuned = tune(config, cache, left, keep=keep, progress=show)
-    tuned.config.to_yaml(arguments.output)
+        tuned = tune(config, cache, left, progress=show)
+    tuned.config.to_yaml(arguments.output, given_only=True)
     result = {"config": str(arguments.output), "cache": str(cache), **tuned.to_dict()}
     return 0, result, f"{tuned}\nthe settings are in {arguments.output}: train with --config {arguments.output}"
 
@@ -60,20 +60,6 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"{arguments.output} exists: name another file with -o, or add --force to write over it")
     if not arguments.output.resolve().parent.is_dir():
         raise UsageError(f"there is no folder {arguments.output.parent}: make it first, or name another with -o")
-
-
-def kept_settings(overrides: list[str]) -> set[str]:
-    """The settings of the data section that --set gave: they stay."""
-    names = (text.partition("=")[0].strip() for text in overrides)
-    return {name.removeprefix("data.") for name in names if name.startswith("data.")}
-
-
-def kept_in_file(config: str | None) -> set[str]:
-    """The settings of the data section that the user's file sets to something else than the default: they stay."""
-    from myxtts.config.config import DataConfig, load
-
-    own, default = load(config).data, DataConfig()
-    return {name for name in vars(own) if getattr(own, name) != getattr(default, name)}
 
 
 @contextmanager

@@ -27,7 +27,8 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from myxtts.cache.pack import PackSettings, load_table
+    from myxtts.cache.pack import load_table
+    from myxtts.cache.settings import PackSettings
     from myxtts.cache.verify import repair, verify
 
     config = load_config(arguments)

@@ -1,12 +1,15 @@
 """Every setting of MyXTTS, its default and its check; YAML in and out.
 
 A config file has three sections, `data`, `model` and `training`. Precedence, lowest first: the defaults below,
-a preset (`--preset`), a file (`--config`), single keys (`--set data.batch_size=48`).
+a preset (`--preset`), a file (`--config`), single keys (`--set data.batch_size=48`), a verb's own flags.
+Each section knows which of its keys were given and where: `config.data.given`.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,8 +19,9 @@ from typing import Any
 
 import yaml
 
-from myxtts.config.settings import Settings, nearest, setting
+from myxtts.config.settings import PRESET, Settings, nearest, setting
 from myxtts.errors import ConfigError
+from myxtts.files import write_whole
 
 
 @dataclass
@@ -37,6 +41,10 @@ class DataConfig(Settings):
     max_seconds: float = setting(40.0, "A longer clip is rejected.", 0.1)
 
     text_tokens: str = setting("phonemes", "What a token is.", choices=("phonemes", "characters"))
+    normalise_text: bool = setting(True, "Read numbers, dates, money, units and abbreviations in words.")
+    lexicon: str | list | None = setting(
+        None, "Words and how they are said: a file, or a list of [language, word, said]. Null: what a cache has."
+    )
     text_stress: bool = setting(True, "Keep stress marks among phonemes.")
     text_bos: bool = setting(True, "Begin each token sequence with <bos>.")
     text_eos: bool = setting(True, "End each token sequence with <eos>.")
@@ -62,18 +70,24 @@ class DataConfig(Settings):
     )
     max_mel_frames: int = setting(1720, "Longer utterances are left out of training, and reported.", 16, 65536)
     num_workers: int = setting(
-        18, "Parallel calls of the per-file loaders; threads of the pipeline (16 at most).", 1, 1024
+        18, "Files read at once from a corpus that is not packed; threads of the pipeline (16 at most).", 1, 1024
     )
     prefetch_buffer_size: int = setting(12, "Batches made ahead of the step.", 0, 4096)
-    shuffle_buffer_multiplier: int = setting(20, "Per-file loaders shuffle in a buffer of this many batches.", 1, 10000)
+    shuffle_buffer_multiplier: int = setting(20, "Without a cache: shuffle in a buffer of this many batches.", 1, 10000)
     enable_memory_mapping: bool = setting(True, "Map the cache instead of reading it into memory.")
     cache_verification: bool = setting(True, "Check a cache's structure and index checksums when it is opened.")
-    memory_cache: bool = setting(False, "Keep in memory: the whole cache, or what the per-file loaders have decoded.")
-    use_tf_native_loading: bool = setting(True, "Decode audio inside the TensorFlow graph where that is possible.")
+    memory_cache: bool = setting(False, "Keep in memory: the whole cache, or what was decoded of single files.")
+    use_tf_native_loading: bool = setting(
+        True, "Without a cache: let TensorFlow read plain wavs and the device make the mel. Off: Python."
+    )
     enhanced_gpu_prefetch: bool = setting(True, "Prefetch two batches onto the device, not one.")
     optimize_cpu_gpu_overlap: bool = setting(True, "Prefetch on the host while the device computes.")
     prefetch_to_gpu: bool = setting(True, "Copy batches to the device ahead of the step.")
-    auto_tune_performance: bool = setting(False, "Measure and choose workers, prefetch and batch size before training.")
+    auto_tune_performance: bool = setting(
+        True,
+        "Let the hardware decide workers, prefetch, batch size and buckets that were not given; try other feed "
+        "settings where the first steps wait for data.",
+    )
     auto_rebuild_token_cache: bool = setting(True, "Repack when the text settings no longer fit the cache.")
     auto_rebuild_mel_cache: bool = setting(True, "Repack when the audio settings no longer fit the cache.")
 
@@ -83,11 +97,6 @@ class ModelConfig(Settings):
     section = "model"
 
     size: str = setting("tiny", "About 3-6 M, 20 M or 70 M parameters.", choices=("tiny", "small", "normal"))
-    head: str = setting(
-        "regression",
-        "How the decoder makes frames: regression is sure and quick, flow more natural after long training.",
-        choices=("regression", "flow", "both"),
-    )
 
 
 @dataclass
@@ -126,7 +135,7 @@ class TrainingConfig(Settings):
     keep_checkpoints: int = setting(3, "Keep this many of the newest, and the best.", 1)
     sample_steps: int = setting(1000, "Every so many steps speak two sentences and draw them; 0: never.", 0)
     max_bad_steps: int = setting(
-        5, "After more steps than this in a row without a finite gradient go back to the last checkpoint.", 1
+        5, "After more steps than this in a row without a finite gradient, return to the last checkpoint.", 1
     )
 
 
@@ -139,29 +148,51 @@ class XTTSConfig:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any] | None) -> XTTSConfig:
-        sections = _sections(values)
-        made: dict[str, Any] = {name: _SECTIONS[name].from_dict(section) for name, section in sections.items()}
+    def from_dict(
+        cls, values: Mapping[str, Any] | None, sources: Mapping[str, Mapping[str, str]] | None = None
+    ) -> XTTSConfig:
+        """`sources` says, section by section, where each value was given; without it that is Python."""
+        made: dict[str, Any] = {}
+        for name, section in _sections(values).items():
+            made[name] = _SECTIONS[name].from_dict(section, None if sources is None else sources.get(name, {}))
         return cls(**made)
 
     @classmethod
     def from_yaml(cls, path: str | os.PathLike[str]) -> XTTSConfig:
         return load(path)
 
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        return {name: getattr(self, name).to_dict() for name in _SECTIONS}
+    def to_dict(self, given_only: bool = False) -> dict[str, dict[str, Any]]:
+        """Section by section; with `given_only` what was given, so that the rest is decided anew where it is loaded."""
+        sections = {name: getattr(self, name) for name in _SECTIONS}
+        return {
+            name: {key: value for key, value in section.to_dict().items() if key in section.given or not given_only}
+            for name, section in sections.items()
+        }
 
-    def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_yaml(self, path: str | os.PathLike[str] | None = None, given_only: bool = False) -> str:
         """The configuration as YAML; with a path it is also written there, whole or not at all."""
-        text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
+        text = yaml.safe_dump(self.to_dict(given_only), sort_keys=False, allow_unicode=True)
         if path is not None:
-            beside = Path(f"{os.fspath(path)}.tmp")
-            with open(beside, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)
+            write_whole(path, text.encode())
         return text
+
+
+def to_commented_yaml(config: XTTSConfig) -> str:
+    """Every key: those that were given with where, the others as comments that stand for themselves."""
+    lines = []
+    for name, values in config.to_dict().items():
+        given = getattr(config, name).given
+        lines.append(f"{name}:")
+        for key, value in values.items():
+            line = f"{key}: {in_yaml(value)}"
+            lines.append(f"  {line}  # {given[key]}" if key in given else f"  # {line}")
+    return "\n".join(lines) + "\n"
+
+
+def in_yaml(value: Any) -> str:
+    """One setting's value, on one line."""
+    text = yaml.safe_dump(value, allow_unicode=True, width=1 << 20).removesuffix("...\n").strip()
+    return json.dumps(value, ensure_ascii=False) if "\n" in text else text  # JSON is YAML
 
 
 _SECTIONS: dict[str, type[Settings]] = {"data": DataConfig, "model": ModelConfig, "training": TrainingConfig}
@@ -170,15 +201,20 @@ _SECTIONS: dict[str, type[Settings]] = {"data": DataConfig, "model": ModelConfig
 def load(
     path: str | os.PathLike[str] | None = None, preset: str | None = None, overrides: Iterable[str] = ()
 ) -> XTTSConfig:
-    """Defaults, then the preset, then the file, then `section.key=value` overrides."""
-    values: dict[str, dict[str, Any]] = {}
+    """Defaults, then the preset, then the file, then `section.key=value` overrides; and where each was given."""
+    layers: list[tuple[str, dict[str, Any]]] = []
     if preset is not None:
-        _merge(values, _preset(preset))
+        layers.append((f"{PRESET}{preset}", _preset(preset)))
     if path is not None:
-        _merge(values, _read_file(path))
-    for override in overrides:
-        _merge(values, _parse_override(override))
-    return XTTSConfig.from_dict(values)
+        layers.append((os.fspath(path), _read_file(path)))
+    layers.append(("--set", _sections(_parse_overrides(overrides))))
+    values: dict[str, dict[str, Any]] = {}
+    sources: dict[str, dict[str, str]] = {}
+    for source, sections in layers:
+        for name, keys in sections.items():
+            values.setdefault(name, {}).update(keys)
+            sources.setdefault(name, {}).update(dict.fromkeys(keys, source))
+    return XTTSConfig.from_dict(values, sources)
 
 
 def _read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -206,9 +242,16 @@ def _sections(values: Any) -> dict[str, Any]:
     return sections
 
 
+class _Loader(yaml.SafeLoader):
+    """The safe loader, for which 1e-4 is a number, as in YAML 1.2; YAML 1.1 wants 1.0e-4 and takes this for a text."""
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), [*"-+0123456789"])
+
+
 def read_yaml(path: str | os.PathLike[str]) -> Any:
     try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
     except OSError as error:
         raise ConfigError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -229,23 +272,18 @@ def _preset(name: str) -> dict[str, dict[str, Any]]:
     return yaml.safe_load((_presets() / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
-def _parse_override(text: str) -> dict[str, dict[str, Any]]:
-    name, equals, value = text.partition("=")
-    section, dot, key = name.strip().partition(".")
-    if not (equals and dot and key):
-        raise ConfigError(f"--set {text}: expected section.key=value, for example --set data.batch_size=48")
-    try:
-        return {section: {key: yaml.safe_load(value)}}
-    except yaml.YAMLError:
-        raise ConfigError(f"--set {text}: '{value}' is not a YAML value; quote it") from None
-
-
-def _merge(values: dict[str, dict[str, Any]], more: Mapping[str, Any]) -> None:
-    for section, keys in more.items():
-        if _is_table(keys):
-            values.setdefault(section, {}).update(keys or {})
-        else:
-            values[section] = keys
+def _parse_overrides(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
+    values: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        section, dot, key = name.strip().partition(".")
+        if not (equals and dot and key):
+            raise ConfigError(f"--set {text}: expected section.key=value, for example --set data.batch_size=48")
+        try:
+            values.setdefault(section, {})[key] = yaml.load(value, _Loader)
+        except yaml.YAMLError:
+            raise ConfigError(f"--set {text}: '{value}' is not a YAML value; quote it") from None
+    return values
 
 
 def _is_table(value: Any) -> bool:

@@ -1,12 +1,14 @@
-"""How a group of settings checks itself: a type and a range per key, an error that names the cure."""
+"""How a group of settings checks itself (a type and a range per key, an error that names the cure) and records which
+keys were given, and where."""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
+import itertools
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from myxtts.errors import ConfigError
@@ -26,25 +28,80 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" (did you mean '{close[0]}'?)" if close else f" (known: {', '.join(known)})"
 
 
+PYTHON = "Python"  # where a setting was given: by a constructor or an assignment
+PRESET = "preset "  # followed by its name
+
+
+@dataclasses.dataclass
 class Settings:
-    """Base of every group: a dataclass whose assignments are checked, whenever they happen."""
+    """Base of every group: a dataclass whose assignments are checked, and which knows what was given and where.
+
+    `given` is the one answer to "was this given?". A value equal to the default may well be, and one that a cache or
+    the machine has filled in is not.
+    """
 
     section: typing.ClassVar[str] = ""
 
+    # Declared first, so that `dataclasses.replace` hands it on before all that it copies: see `__new__`.
+    _given: dataclasses.InitVar[Mapping[str, str] | None] = dataclasses.field(default=None, kw_only=True)
+
+    def __new__(cls, *values: Any, **named: Any) -> typing.Self:
+        """Only here can be seen which arguments were named. What comes after `_given` is a copy of another's."""
+        made = super().__new__(cls)
+        own = [*_fields(cls)][: len(values)] + [*itertools.takewhile(lambda name: name != "_given", named)]
+        made.__dict__["_named"] = dict.fromkeys(own, PYTHON)
+        return made
+
+    def __post_init__(self, _given: Mapping[str, str] | None) -> None:
+        self.__dict__["_given"] = {**(_given or {}), **self.__dict__.pop("_named")}
+
     def __setattr__(self, key: str, value: Any) -> None:
+        self._put(key, value)
+        if "_given" in self.__dict__:  # else it is being made
+            self._record({key: PYTHON})
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """key -> where it was given: 'preset cpu', 'my.yaml', '--set', '--batch-size', 'Python'."""
+        return types.MappingProxyType(self.__dict__["_given"])
+
+    @property
+    def by_hand(self) -> set[str]:
+        """The keys that a search leaves alone: all that were given but those of a preset, which is where to begin."""
+        return {key for key, source in self.given.items() if not source.startswith(PRESET)}
+
+    def give(self, values: Mapping[str, Any], source: str) -> None:
+        """Assign settings that somebody gave, and record where."""
+        for key, value in values.items():
+            self._put(key, value)
+        self._record(dict.fromkeys(values, source))
+
+    def filled(self, values: Mapping[str, Any], keep: Collection[str] | None = None) -> typing.Self:
+        """A copy with these values, which nobody gave, for all keys but `keep`: by default those that were given."""
+        made, keep = dataclasses.replace(self), self.given if keep is None else keep
+        for key in values.keys() - set(keep):
+            made._put(key, values[key])
+            made.__dict__["_given"].pop(key, None)
+        return made
+
+    def _put(self, key: str, value: Any) -> None:
         declared = _fields(type(self))
         if key not in declared:
             raise ConfigError(f"{self.section}.{key} is not a setting{nearest(key, declared)}")
         object.__setattr__(self, key, _checked(f"{self.section}.{key}", declared[key], value))
 
+    def _record(self, sources: Mapping[str, str]) -> None:
+        self.__dict__["_given"] = {**self.__dict__["_given"], **sources}  # a new one: a copy may share the old
+
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> typing.Self:
+    def from_dict(cls, values: Mapping[str, Any], sources: Mapping[str, str] | None = None) -> typing.Self:
+        """`sources` says where each value was given; without it that is Python."""
         if not isinstance(values, Mapping):
             raise ConfigError(f"'{cls.section}' is {_show(values)}, expected keys and values under it")
         for key in values:
             if key not in _fields(cls):
                 raise ConfigError(f"{cls.section}.{key} is not a setting{nearest(str(key), _fields(cls))}")
-        return cls(**values)
+        return cls(**values) if sources is None else cls(_given=sources, **values)
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _fields(type(self))}
@@ -72,7 +129,7 @@ class _Key:
         return text
 
 
-_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", list: "a list"}
 _CACHE: dict[type, dict[str, _Key]] = {}
 
 
@@ -111,7 +168,12 @@ def _show(value: Any) -> str:
     return f"{value!r} ({type(value).__name__})"
 
 
+def choices_of(cls: type[Settings], key: str) -> tuple[str, ...]:
+    """The values that a setting may have: the one list of them."""
+    return _fields(cls)[key].choices
+
+
 def describe(cls: type[Settings]) -> list[tuple[str, Any, str, str]]:
     """(key, default, what it expects, documentation) of each setting: what the manual's reference is made of."""
-    defaults = {field.name: field.default for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    defaults = {field.name: field.default for field in dataclasses.fields(cls)}
     return [(name, defaults[name], key.expects(), key.doc) for name, key in _fields(cls).items()]

@@ -36,7 +36,7 @@ RATE_DEVIATIONS = 5.0
 RATE_UTTERANCES = 20  # fewer do not show what is usual
 
 Hear = Callable[[list[str]], list[Sound | RowError]]
-Spell = Callable[[list[Row]], list[Any]]
+Spell = Callable[[list[Row]], list[Any]]  # of each row a RowError, or what has `symbols` and `left_out`
 Progress = Callable[[int, int], None]
 
 
@@ -49,17 +49,17 @@ def check(corpus: Corpus, hear: Hear, spell: Spell, workers: int, progress: Prog
         report.add(Rejected(1, "", "bom", f"{metadata} begins with a byte order mark, which is skipped"))
     for rows, sounds, spelled in _in_order(corpus.rows(), hear, _Doubts(spell), workers):
         heard = iter(sounds)
-        for row, symbols in zip(rows, spelled, strict=True):
+        for row, reading in zip(rows, spelled, strict=True):
             report.rows += 1
             if isinstance(row, Rejected):
                 report.add(row)
                 continue
             sound = next(heard)
-            fault = first_fault(row, symbols, sound)
+            fault = first_fault(row, reading, getattr(reading, "symbols", None), sound)
             if fault is not None:
                 report.add(fault)
             elif isinstance(sound, Sound):
-                watch.look(row, sound)
+                watch.look(row, sound, getattr(reading, "left_out", ""))
         if progress:
             progress(report.rows, report.errors)
     if report.rows == 0:
@@ -89,6 +89,7 @@ def _in_order(
 # An ASCII word of three letters with a vowel has a sound in each of eSpeak's 137 languages (23,016 random words: none
 # without). To speak all texts only to see that each has one takes 0.35 ms of CPU a row, more than to decode its clip.
 _SURE = re.compile(r"(?=[a-z]*[aeiou])[a-z]{3}", re.IGNORECASE)
+_SYMBOL = re.compile(r"[^A-Za-z0-9\s.,;:!?'\"()\[\]{}-]")  # it may be one that no voice reads
 
 
 class _Doubts:
@@ -108,7 +109,9 @@ class _Doubts:
         return spelled
 
     def _is_sure(self, row: Utterance) -> bool:
-        return row.language in self._known and row.text.isascii() and _SURE.search(row.text) is not None
+        if row.language not in self._known or not row.text.isascii() or _SYMBOL.search(row.text):
+            return False
+        return _SURE.search(row.text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ class _Watch:
         self._sounds: dict[int, int] = {}
         self._rates: dict[str, list[_Rate]] = {}
 
-    def look(self, row: Utterance, sound: Sound) -> None:
+    def look(self, row: Utterance, sound: Sound, left_out: str) -> None:
         def warn(reason: str, message: str) -> None:
             self._report.add(Rejected(row.row, row.id, reason, message))
 
@@ -138,6 +141,8 @@ class _Watch:
             warn("duplicate_text", f"{row.speaker!r} says in row {first} what is said here")
         if (first := self._sounds.setdefault(sound.digest, row.row)) != row.row:
             warn("duplicate_audio", f"the sound is the same as that of row {first}")
+        if left_out:
+            warn("left_out", f"nobody will hear {' '.join(left_out)}: write what is said there")
         if sound.clipped_share > CLIPPED_SHARE:
             warn("clipped", f"{sound.clipped_share:.2%} of the samples are at full scale, one after the other")
         rate = _Rate(len(self._report.seconds), row.row, row.id, len(said), sound.seconds)

@@ -14,7 +14,6 @@ import hashlib
 import io
 import json
 import logging
-import os
 import wave
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +26,7 @@ import numpy as np
 from myxtts.corpus.demo_sentences import Row, plan_rows
 from myxtts.corpus.demo_voices import ENGINES, SAMPLE_RATE, Voice
 from myxtts.errors import CorpusError
+from myxtts.files import place_of, write_whole
 
 PLAN_FORMAT = 1
 MAX_PEAK = 0.97
@@ -85,7 +85,7 @@ def _find_plan(folder: Path) -> dict[str, Any] | None:
         return None
     if not folder.is_dir():
         raise CorpusError(f"{folder} is a file, expected a folder: choose another folder for the demo corpus")
-    names = sorted(item.name for item in folder.iterdir() if item.name != "plan.json.tmp")
+    names = sorted(item.name for item in folder.iterdir() if place_of(item.name) == item.name)
     if "plan.json" in names:
         return _read_plan(folder / "plan.json")
     if names:
@@ -154,12 +154,7 @@ def _write(path: Path, content: bytes) -> None:
     """The whole content or nothing; a file that already has it is left alone."""
     if path.exists() and path.read_bytes() == content:
         return
-    beside = path.with_name(path.name + ".tmp")
-    with open(beside, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
+    write_whole(path, content)
 
 
 # --- speech -----------------------------------------------------------------------------------------------------------

@@ -6,8 +6,7 @@ Drawn on a canvas of its own: matplotlib's global state (pyplot, backends) is ne
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -32,7 +31,7 @@ def find_matplotlib() -> Any:
     return Figure, FigureCanvasAgg
 
 
-def draw(report: Report, title: str, path: Path) -> None:
+def draw(report: Report, title: str, file: BinaryIO) -> None:
     """Six panels, as a PNG."""
     figure_type, canvas_type = find_matplotlib()
     figure = figure_type(figsize=(15, 8.6), layout="constrained")
@@ -55,7 +54,7 @@ def draw(report: Report, title: str, path: Path) -> None:
         axis.grid(axis="x" if axis in axes[1] else "both", color="#e6e9ed", linewidth=0.8)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # of a name in a script that the font does not have
-        canvas.print_figure(path, format="png", dpi=100)
+        canvas.print_figure(file, format="png", dpi=100)
 
 
 def _draw_histogram(axis: Any, values: list[float], what: str, unit: str) -> None:

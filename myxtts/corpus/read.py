@@ -84,7 +84,7 @@ def _checked(utterance: Utterance, seen: set[int]) -> Row:
     if not utterance.text.strip():
         return reject("empty_text", "the row has no text")
     if len(utterance.text) > MAX_TEXT_CHARACTERS:
-        return reject("long_text", f"the text has {len(utterance.text)} characters, at most {MAX_TEXT_CHARACTERS} go")
+        return reject("long_text", f"the text has {len(utterance.text)} characters, the limit is {MAX_TEXT_CHARACTERS}")
     return utterance
 
 

@@ -48,5 +48,6 @@ REASONS: dict[str, Reason] = {
     "duplicate_text": Reason("this speaker says the same twice", "fine if meant; else remove one", False),
     "duplicate_audio": Reason("two rows have the same sound", "one of their texts is wrong, or one is a copy", False),
     "speech_rate": Reason("far more or fewer characters a second than usual", "listen: does it say the text?", False),
+    "left_out": Reason("the text has symbols that no voice reads", "write the words that are said there", False),
     "bom": Reason("the file begins with a byte order mark", "save it as UTF-8 without BOM", False),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,13 +79,14 @@ class Report:
             "examples": {reason: [problem.to_dict() for problem in self.examples(reason)] for reason in found},
         }
 
-    def write_list(self, path: Path) -> None:
+    def list_problems(self) -> bytes:
         """Every problem as one JSON line, in the order of the rows."""
+        lines = []
+        for problem in sorted(self.problems, key=lambda problem: problem.row):
+            kind = "error" if REASONS[problem.reason].is_error else "warning"
+            lines.append(json.dumps({**problem.to_dict(), "kind": kind}, ensure_ascii=False) + "\n")
         # Names of files need not be UTF-8; what is not becomes an escape, which is JSON too.
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-            for problem in sorted(self.problems, key=lambda problem: problem.row):
-                kind = "error" if REASONS[problem.reason].is_error else "warning"
-                file.write(json.dumps({**problem.to_dict(), "kind": kind}, ensure_ascii=False) + "\n")
+        return "".join(lines).encode(errors="backslashreplace")
 
 
 def spread(values: list[float]) -> dict[str, float] | None:

@@ -31,6 +31,10 @@ class Rejected:
     reason: str
     message: str
 
+    @classmethod
+    def because(cls, utterance: Utterance, error: RowError) -> Rejected:
+        return cls(utterance.row, utterance.id, error.reason, error.message)
+
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
@@ -41,4 +45,4 @@ Row = Utterance | Rejected
 def first_fault(utterance: Utterance, *made: object) -> Rejected | None:
     """The rejection of a row of whose parts (its symbols, then its clip) one could not be made."""
     fault = next((part for part in made if isinstance(part, RowError)), None)
-    return None if fault is None else Rejected(utterance.row, utterance.id, fault.reason, fault.message)
+    return None if fault is None else Rejected.because(utterance, fault)

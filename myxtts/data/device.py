@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 from typing import Any
 
 import tensorflow as tf
@@ -10,10 +12,23 @@ from myxtts.config.config import DataConfig
 from myxtts.features.mel import CONTEXT_ROWS
 from myxtts.features.mel_tensorflow import log_mel
 
+log = logging.getLogger(__name__)
+
 
 def first_gpu() -> str | None:
-    gpus = tf.config.list_logical_devices("GPU")
-    return gpus[0].name if gpus else None
+    """The one GPU that is used. Of several the others stay idle, and that is said."""
+    gpus = [gpu.name for gpu in tf.config.list_logical_devices("GPU")]
+    if len(gpus) > 1:
+        _say_idle(gpus[0], len(gpus))
+    return gpus[0] if gpus else None
+
+
+@functools.cache
+def _say_idle(used: str, visible: int) -> None:
+    log.warning(
+        "1 of %d GPUs is used, %s: MyXTTS cannot train on several yet; CUDA_VISIBLE_DEVICES=N chooses another",
+        visible, used,
+    )  # fmt: skip
 
 
 def stage(batches: Any, device: str | None, data: DataConfig) -> Any:
@@ -26,15 +41,11 @@ def stage(batches: Any, device: str | None, data: DataConfig) -> Any:
 
 
 def widen(batch: dict[str, Any]) -> dict[str, Any]:
-    """For the compiled step: float32 `mel` and `reference` from whatever crossed to the device (float16 or int16)."""
-    wide = dict(batch)
-    if "mel" in batch:
-        wide["mel"] = tf.cast(batch["mel"], tf.float32)
-    else:
+    """For the compiled step: tracks in float32, with `mel` and `reference`, from what crossed to the device."""
+    wide = {name: tf.cast(part, tf.float32) if part.dtype == tf.float16 else part for name, part in batch.items()}
+    if "mel" not in batch:
         wide["mel"] = log_mel(batch["audio"], batch["frame_lengths"])
-    if "reference" in batch:
-        wide["reference"] = tf.cast(batch["reference"], tf.float32)
-    elif "reference_audio" in batch:
+    if "reference_audio" in batch:
         wide["reference"] = _crop_mel(batch["reference_audio"], batch["reference_lengths"])
     return wide
 

@@ -4,12 +4,11 @@
     dataset.precompute_mels()
     for tokens, mel, text_len, mel_len in dataset.create_tf_dataset(batch_size=32): ...
 
-Everything here is a call into the rooms below: `cache` packs and verifies, `pipeline` and `per_file` feed.
+Everything here is a call into the rooms below: `cache` packs and verifies, `pipeline` and `file_feed` feed.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -19,22 +18,25 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from myxtts.cache.format import load_manifest
-from myxtts.cache.pack import PackSettings, default_cache, load_table, pack
-from myxtts.cache.reader import Cache, is_cache
+from myxtts.cache.manifest import is_cache, load_manifest
+from myxtts.cache.open import as_packed, corpus_at, open_or_pack
+from myxtts.cache.pack import default_cache
+from myxtts.cache.progress import packing_bar
+from myxtts.cache.reader import Cache
+from myxtts.cache.settings import PackSettings
 from myxtts.cache.verify import repair, verify
 from myxtts.config.config import DataConfig, XTTSConfig
-from myxtts.corpus.read import open_corpus
 from myxtts.corpus.utterance import Utterance
-from myxtts.data.device import first_gpu, stage, widen
-from myxtts.data.per_file import list_corpus, per_file_dataset
+from myxtts.data.device import first_gpu
+from myxtts.data.file_feed import FileFeed
+from myxtts.data.listing import list_corpus
 from myxtts.data.pipeline import Feed
+from myxtts.data.starting_points import for_this_machine
 from myxtts.data.tf_native_loader import whole_config
+from myxtts.data.tuples import tuples_of
 from myxtts.features.audio import AudioSettings, load_clip, to_float
 from myxtts.features.mel import log_mel
 from myxtts.monitor import current_monitor
-
-log = logging.getLogger(__name__)
 
 
 class AudioProcessor:
@@ -57,10 +59,10 @@ class LJSpeechDataset:
 
     def __init__(self, data_path: str | os.PathLike[str], config: XTTSConfig | DataConfig | None = None):
         self.config = whole_config(config)
-        data = self.config.data
-        folder = Path(data_path).expanduser()
-        self.corpus = open_corpus(folder, data.layout, data.speaker, data.language, data.speaker_pattern)
-        self.cache_path = default_cache(Path(data_path).expanduser())
+        self._path = Path(data_path).expanduser()
+        data = as_packed(self._path, self.config.data)
+        self.corpus = corpus_at(self._path, data)
+        self.cache_path = default_cache(self._path)
         self.audio_processor = AudioProcessor(PackSettings.from_config(data).audio)
         self._served: dict[str, Any] = {}
 
@@ -73,7 +75,8 @@ class LJSpeechDataset:
     # -- the cache ---------------------------------------------------------------------------------------------------
 
     def precompute_mels(self, num_workers: int | None = None, overwrite: bool = False) -> dict[str, Any]:
-        """Pack mel, audio and tokens, with `overwrite` even if there is a cache. Returns what is in it."""
+        """Pack mel, audio and tokens, with `overwrite` even if there is a cache. Shows a progress bar, returns what is
+        in it."""
         return self._packed("precompute", num_workers, overwrite).summary()
 
     def precompute_tokens(self, num_workers: int | None = None, overwrite: bool = False) -> dict[str, Any]:
@@ -81,35 +84,7 @@ class LJSpeechDataset:
         return self._packed(None, num_workers, overwrite).summary()
 
     def _packed(self, mode: str | None = None, workers: int | None = None, overwrite: bool = False) -> Cache:
-        """The cache, made or made again where needed; a CacheMismatch where that is not allowed."""
-        data = self.config.data
-        settings = PackSettings.from_config(data, mode)
-        rebuild = overwrite
-        if is_cache(self.cache_path):
-            if mode is None and data.preprocessing_mode == "auto":
-                settings = replace(settings, mode=load_manifest(self.cache_path)["mode"])
-            rebuild = rebuild or self._may_rebuild(settings)
-        else:
-            log.info("packing %s into %s, once", self.corpus.folder, self.cache_path)
-        table = load_table(data.token_table)
-        pack(self.corpus, self.cache_path, settings, table=table, workers=workers, rebuild=rebuild)
-        return Cache(self.cache_path, verify=data.cache_verification)
-
-    def _may_rebuild(self, settings: PackSettings) -> bool:
-        """Whether the cache was packed with other settings and every difference is one that may be rebuilt."""
-        body, wanted = load_manifest(self.cache_path), settings.to_dict()
-        differs = {name for name in ("audio", "mel", "tokens") if body["settings"][name] != wanted[name]}
-        if settings.mode == "precompute" and body["mode"] == "audio":
-            differs.add("mel")
-        data = self.config.data
-        allowed = {"audio", "mel"} if data.auto_rebuild_mel_cache else set()
-        allowed |= {"tokens"} if data.auto_rebuild_token_cache else set()
-        if not differs or differs - allowed:
-            return False  # it fits, or `pack` raises the CacheMismatch that names the command
-        log.warning(
-            "%s was packed with other %s settings: packing again", self.cache_path, " and ".join(sorted(differs))
-        )
-        return True
+        return open_or_pack(self._path, self.config, packing_bar, mode=mode, workers=workers, overwrite=overwrite)
 
     def verify_and_fix_cache(self, fix: bool = True) -> dict[str, Any]:
         """Read every byte of the cache and, with `fix`, rebuild what is damaged from the corpus.
@@ -150,6 +125,7 @@ class LJSpeechDataset:
         next epoch, in another order. A dataset made anew begins with epoch 0: the same seed, the same batches.
         From the cache, which is packed first if it is missing; without `use_cache_files` from the audio files, in the
         graph or (`data.use_tf_native_loading` off) in Python. Arguments that are None are as in the config.
+        A trainer takes the feed behind it, in static shapes and with the mel made on the device: see `data/tuples.py`.
         """
         given: dict[str, Any] = {
             "batch_size": batch_size,
@@ -157,36 +133,17 @@ class LJSpeechDataset:
             "num_workers": num_parallel_calls,
         }
         data = replace(self.config.data, **{name: value for name, value in given.items() if value is not None})
-        config = replace(self.config, data=data)
-        if use_cache_files:
-            feed = Feed(self._packed(), config)
-            self._served = feed.describe()
-            return _epochs(feed, first_gpu())
-        kind = "native" if data.use_tf_native_loading else "python"
-        listing = list_corpus(self.corpus, data)
-        self._served = {"loader": kind, "utterances": len(listing), "threads": data.num_workers}
-        return per_file_dataset(kind, listing, config, first_gpu())
+        config = for_this_machine(replace(self.config, data=data))
+        feed = Feed(self._packed(), config) if use_cache_files else self._file_feed(config)
+        self._served = feed.describe()
+        return tuples_of(feed, first_gpu())
+
+    def _file_feed(self, config: XTTSConfig) -> FileFeed:
+        kind = "native" if config.data.use_tf_native_loading else "python"
+        return FileFeed(kind, list_corpus(self.corpus, config.data), config)
 
     def get_performance_report(self) -> dict[str, Any]:
         """{"dataset": what the last created dataset is served by, "cache": what is in it or None, "monitor": spans,
         counters, steps and stall of this process so far}."""
         cache = Cache(self.cache_path, verify=False).summary() if is_cache(self.cache_path) else None
         return {"dataset": self._served, "cache": cache, "monitor": current_monitor().summary()}
-
-
-def _epochs(feed: Feed, device: str | None) -> tf.data.Dataset:
-    """The next epoch of the feed with each iteration. Only the number of the epoch is state; the feed has none."""
-    started = tf.Variable(-1, dtype=tf.int64)
-    first_step = tf.data.Dataset.range(1).map(lambda _: started.assign_add(1) * feed.steps_per_epoch)
-    batches = first_step.flat_map(lambda step: feed.dataset(step, step + feed.steps_per_epoch))
-    threads = min(feed.data.num_workers, len(os.sched_getaffinity(0)))
-    batches = batches.map(_as_tuple, num_parallel_calls=threads, deterministic=True)
-    # Options do not reach out of a `flat_map`, and without the feed's own its whole cache is copied into memory.
-    return stage(batches.with_options(feed.options()), device, feed.data)
-
-
-def _as_tuple(batch: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-    """The real rows, which come first; those of weight 0 only fill up, and a tuple has no place to say so."""
-    real = tf.math.count_nonzero(batch["weight"])
-    rows = widen({name: field[:real] for name, field in batch.items() if field.shape.rank})
-    return rows["tokens"], rows["mel"], rows["token_lengths"], rows["frame_lengths"]

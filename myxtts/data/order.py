@@ -11,24 +11,24 @@ same, a run resumes from an integer, and however many replicas there are, they s
   keeps its length. Without them every cache is read whole. A batch comes from one cache in any case.
 
 The last batch of a bucket may be short: rows of weight 0 fill it, which repeat utterances of that bucket.
-Each formula is written once and runs on numpy arrays and in TensorFlow graphs alike (`Arrays`); all of it is integers.
+Each formula is written once and runs on numpy arrays and in TensorFlow graphs alike (`Arrays`, graph.py); all of it is
+integers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myxtts.data.buckets import BucketTable
-from myxtts.data.permutation import NUMPY, Arrays, draw, grid, permute, stream, tensorflow_arrays, to_tensors
+from myxtts.data.permutation import NUMPY, Arrays, draw, grid, permute, stream
 from myxtts.errors import ConfigError
 
-_BATCHES, _SLOTS, _OFFSETS, _REFERENCES = range(1, 5)  # each purpose draws from a stream of its own
+_BATCHES, _SLOTS, _OFFSETS = range(1, 4)  # each purpose draws from a stream of its own; 4 is that of references
 _UNIT = 1 << 31  # one slot in fixed point: weights keep 31 bits, and 2^31 slots still fit an int64
 _GOLDEN = 1327217885  # _UNIT / golden ratio: its multiples fill [0, _UNIT) more evenly than random numbers
 END_OF_TIME = 1 << 32  # steps and epochs are drawn from by their low 32 bits
@@ -64,7 +64,7 @@ class Batches(NamedTuple):
     weight: Any  # [steps, largest batch] float32
 
 
-class _Tables(NamedTuple):
+class Tables(NamedTuple):
     """What is looked up on the way, over the buckets of all caches one after the other."""
 
     last_batch: Any  # [buckets] batches of this bucket and of all before it
@@ -89,8 +89,8 @@ class Order:
         self.seed = seed
         self.buckets = tuple(Bucket(c, f, t, b) for c, table in enumerate(tables) for b, f, t in table.shapes)
         self.largest_batch = max(bucket.batch for bucket in self.buckets)
-        self._tables = _tabulate(tables, _shares(tables, cache_weights, utterance_weights))
-        self.steps_per_epoch = int(self._tables.last_batch[-1])
+        self.tables = _tabulate(tables, _shares(tables, cache_weights, utterance_weights))
+        self.steps_per_epoch = int(self.tables.last_batch[-1])
         self._keys = {purpose: stream(seed, purpose) for purpose in (_BATCHES, _SLOTS, _OFFSETS)}
 
     def batch(self, step: int) -> Batch:
@@ -104,9 +104,10 @@ class Order:
         steps = np.asarray(steps, np.int64)
         if steps.size and not (steps.min() >= 0 and steps.max() < END_OF_TIME):
             raise ValueError(f"steps {steps.min()} to {steps.max()}: expected 0 to 2^32 - 1")
-        return self._batches(steps, self._tables, NUMPY)
+        return self.compute(steps, self.tables)
 
-    def _batches(self, steps: Any, tables: _Tables, xp: Arrays) -> Batches:
+    def compute(self, steps: Any, tables: Tables, xp: Arrays = NUMPY) -> Batches:
+        """`batches` without a check, over `tables`: the order's own, or the same as tensors with their `Arrays`."""
         epoch, place = steps // self.steps_per_epoch, steps % self.steps_per_epoch
         number = permute(place, grid(self.steps_per_epoch), draw(self._keys[_BATCHES], epoch, xp=xp), xp)
         bucket = xp.after(tables.last_batch, number)
@@ -136,65 +137,14 @@ class Order:
         utterances, weight = shard_rows(batch.utterances, batch.weight, replica, replicas)
         return replace(batch, utterances=utterances, weight=weight)
 
-    def tf_batches(self, steps: Any, references: References | None = None) -> dict[str, Any]:
-        """`batches` in graph ops, for int64 steps [steps]: step, epoch, cache, bucket, frames, tokens, batch [steps];
-        utterances, weight and, if wanted, reference and crop [steps, largest batch]."""
-        import tensorflow as tf
-
-        found = self._batches(steps, self._tensors, tensorflow_arrays())
-        shape = tf.unstack(tf.gather(np.array(self.buckets, np.int64), found.bucket), axis=-1)
-        element = {"step": steps, **dict(zip(Bucket._fields, shape, strict=True)), **found._asdict()}
-        if references is not None:
-            picked = references.tf_pick(found.utterances, steps, element["cache"])
-            element["reference"], element["crop"] = picked
-        return element
-
-    def tf_batch(self, step: Any, references: References | None = None) -> dict[str, Any]:
-        """The same for one step: scalars, and vectors cut to the batch size of its bucket."""
-        return self._cut({name: field[0] for name, field in self.tf_batches(step[None], references).items()})
-
-    def dataset(
-        self,
-        start_step: int = 0,
-        stop_step: int | None = None,
-        references: References | None = None,
-        block_steps: int = 64,
-        finish: Any = None,
-    ) -> Any:
-        """A tf.data.Dataset of `tf_batch(step)`, by blocks of steps: 12 us per step and not 350 us, as ops are dear.
-
-        `finish` may turn a block into other tensors [steps, ...] before it is cut into steps; rows past the end of a
-        smaller bucket's batch are then the caller's to cut.
-        """
-        import tensorflow as tf
-
-        stop = END_OF_TIME if stop_step is None else stop_step
-
-        @tf.autograph.experimental.do_not_convert  # there is no Python control flow to convert: 2 s of start-up saved
-        def block(first: Any) -> dict[str, Any]:
-            steps = self.tf_batches(tf.range(first, tf.minimum(first + block_steps, stop)), references)
-            return steps if finish is None else finish(steps)
-
-        steps = tf.data.Dataset.range(start_step, stop, block_steps).map(block).unbatch()
-        return steps if self.one_size or finish is not None else steps.map(self._cut)
-
     @property
     def one_size(self) -> bool:
         """True if every bucket has the same batch size."""
         return all(bucket.batch == self.largest_batch for bucket in self.buckets)
 
-    def _cut(self, element: dict[str, Any]) -> dict[str, Any]:
-        if self.one_size:
-            return element
-        return {name: field[: element["batch"]] if field.shape.rank else field for name, field in element.items()}
-
-    @cached_property
-    def _tensors(self) -> _Tables:
-        return _Tables(*to_tensors(self._tables))
-
 
 def shard_rows(utterances: Any, weight: Any, replica: int, replicas: int, xp: Arrays = NUMPY) -> tuple[Any, Any]:
-    """`Order.shard` for bare rows; with `tensorflow_arrays()` for tensors."""
+    """`Order.shard` for bare rows; with the `Arrays` of TensorFlow for tensors."""
     if not 0 <= replica < replicas:
         raise ValueError(f"replica {replica} of {replicas}: expected 0 to {replicas - 1}")
     size = xp.length(utterances)
@@ -203,7 +153,7 @@ def shard_rows(utterances: Any, weight: Any, replica: int, replicas: int, xp: Ar
     return xp.take(utterances, row % size), xp.where(row < size, xp.take(weight, row % size), xp.float32(0))
 
 
-def _tabulate(tables: Sequence[BucketTable], shares: NDArray[np.float64] | None) -> _Tables:
+def _tabulate(tables: Sequence[BucketTable], shares: NDArray[np.float64] | None) -> Tables:
     counts = np.concatenate([table.counts for table in tables])
     size = np.concatenate([table.batch for table in tables])
     starts = np.cumsum(counts) - counts
@@ -213,7 +163,7 @@ def _tabulate(tables: Sequence[BucketTable], shares: NDArray[np.float64] | None)
     last_batch = np.cumsum(batches)
     rows, columns = np.array([grid(int(n))[1:] for n in slots]).T
     fields = (last_batch - batches, size, slots, rows, columns, np.cumsum(slots) - slots, starts)
-    return _Tables(last_batch, np.stack(fields, axis=1), members, ends)
+    return Tables(last_batch, np.stack(fields, axis=1), members, ends)
 
 
 def _lay_out(shares: Any, starts: Any, counts: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -277,60 +227,3 @@ def balance_weights(labels: Any, temperature: float) -> NDArray[np.float64]:
     _, label, counts = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)
     share = counts ** (1.0 / temperature)
     return (share / share.sum() / counts)[label] * len(label)
-
-
-class References:
-    """For each row of a batch another utterance of its speaker, and where to crop it: pure in (seed, step, row)."""
-
-    def __init__(self, seed: int, speakers: Sequence[Any], utterances: Sequence[Any] | None = None):
-        """Per cache: the speaker of each row of its index and, if not all, the rows that may be asked for or chosen."""
-        chosen = [np.arange(len(labels)) for labels in speakers] if utterances is None else list(utterances)
-        sizes = np.array([len(labels) for labels in speakers])
-        base = np.cumsum(sizes) - sizes
-        speaker = _number(speakers)
-        rows = np.concatenate([np.asarray(some, np.int64) + first for some, first in zip(chosen, base, strict=True)])
-        by_speaker = rows[np.argsort(speaker[rows], kind="stable")].astype(np.int32)
-        place = np.zeros(len(speaker), np.int32)
-        place[by_speaker] = np.arange(len(by_speaker))
-        counts = np.bincount(speaker[rows])
-        span = np.stack([np.cumsum(counts) - counts, counts], axis=1)  # [speakers, 2] first place, number of places
-        self._tables = (base, by_speaker, place, speaker, span)
-        self._key = stream(seed, _REFERENCES)
-
-    def pick(self, utterances: Any, step: int, cache: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """(utterance int64 [batch], crop float32 [batch]): a crop of c frames begins at int(crop * (frames - c + 1)).
-
-        A speaker's only utterance is its own reference.
-        """
-        utterances, steps, caches = (np.asarray(value)[None] for value in (utterances, step, cache))
-        reference, crop = self._pick(utterances, steps, caches, self._tables, NUMPY)
-        return reference[0], crop[0]
-
-    def tf_pick(self, utterances: Any, steps: Any, caches: Any) -> tuple[Any, Any]:
-        """`pick` in graph ops for many steps: utterances [steps, batch], steps and caches [steps], all int64."""
-        return self._pick(utterances, steps, caches, self._tensors, tensorflow_arrays())
-
-    def _pick(self, utterances: Any, steps: Any, caches: Any, tables: tuple[Any, ...], xp: Arrays) -> tuple[Any, Any]:
-        base, by_speaker, place, speaker, span = tables
-        base = xp.take(base, caches)[:, None]
-        own = base + utterances
-        first, count = xp.unstack(xp.take(span, xp.take(speaker, own)))
-        chance = draw(draw(self._key, steps, xp=xp)[:, None], xp.arange(utterances.shape[1])[None], xp=xp)
-        onward = 1 + chance % xp.where(count > 1, count - 1, 1)
-        other = first + (xp.int64(xp.take(place, own)) - first + onward) % count
-        crop = xp.shift(draw(chance, 1, xp=xp), 8)  # 24 bits are what a float32 in [0, 1) holds exactly
-        return xp.int64(xp.take(by_speaker, other)) - base, xp.float32(crop) * np.float32(2.0**-24)
-
-    @cached_property
-    def _tensors(self) -> tuple[Any, ...]:
-        return to_tensors(self._tables)
-
-
-def _number(labels_of_caches: Sequence[Any]) -> NDArray[np.int32]:
-    """Labels numbered through all caches; the same label in two caches is two numbers, as a batch is of one cache."""
-    numbers, used = [], 0
-    for labels in labels_of_caches:
-        distinct, number = np.unique(np.asarray(labels), return_inverse=True)
-        numbers.append(number.astype(np.int32) + np.int32(used))
-        used += len(distinct)
-    return np.concatenate(numbers)

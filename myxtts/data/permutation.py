@@ -10,8 +10,6 @@ batch of 32 out of 250, and 1.1 s out of 20, where one step should cost less tha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,35 +43,6 @@ NUMPY = Arrays(
     int64=lambda x: np.asarray(x, np.int64),
     float32=lambda x: np.asarray(x, np.float32),
 )
-
-
-@cache
-def tensorflow_arrays() -> Arrays:
-    import tensorflow as tf
-
-    def after(ends: Any, value: Any) -> Any:
-        flat = tf.searchsorted(ends, tf.reshape(value, [-1]), side="right", out_type=tf.int64)
-        return tf.reshape(flat, tf.shape(value))
-
-    return Arrays(
-        where=tf.where,
-        take=tf.gather,
-        after=after,
-        shift=lambda x, bits: tf.bitwise.right_shift(x, tf.constant(bits, tf.int64)),
-        unstack=lambda x: tuple(tf.unstack(x, axis=-1)),
-        length=lambda x: tf.shape(x, out_type=tf.int64)[0],
-        arange=lambda n: tf.range(n, dtype=tf.int64),
-        int64=lambda x: tf.cast(x, tf.int64),
-        float32=lambda x: tf.cast(x, tf.float32),
-    )
-
-
-def to_tensors(tables: Iterable[Any]) -> tuple[Any, ...]:
-    """Tables as tensors in host memory, made outside of any graph, so that graphs share them instead of copying."""
-    import tensorflow as tf
-
-    with tf.init_scope(), tf.device("CPU:0"):
-        return tuple(None if table is None else tf.convert_to_tensor(table) for table in tables)
 
 
 def draw(key: Any, *words: Any, xp: Arrays = NUMPY) -> Any:

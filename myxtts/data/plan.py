@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,12 +12,14 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from myxtts.cache.pack import differences
+from myxtts.cache.fit import settle
 from myxtts.cache.reader import Cache
-from myxtts.config.config import DataConfig, XTTSConfig
+from myxtts.config.config import XTTSConfig
 from myxtts.data.buckets import BucketTable, plan_buckets
-from myxtts.data.order import Order, References, balance_weights
+from myxtts.data.order import Order, balance_weights
+from myxtts.data.references import References
 from myxtts.errors import CacheMismatch
+from myxtts.features.token_table import TokenTable
 from myxtts.monitor import current_monitor
 
 log = logging.getLogger(__name__)
@@ -35,14 +38,15 @@ class Plan:
         *,
         utterances: Sequence[Any] | None = None,
         cache_weights: Sequence[float] | None = None,
-        with_audio: bool = False,
+        tracks: Sequence[str] = (),
     ):
-        """`utterances`: per cache the rows to use, for instance those of the training split. `with_audio` adds audio
-        to mel batches, for a vocoder."""
+        """`data` are the config's settings, where not given those of the caches. `utterances`: per cache the rows to
+        use, for instance those of the training split. `tracks`: what batches shall hold of every frame besides the mel
+        (or the audio that it is made from), for instance "audio" for a vocoder."""
         self.caches = [caches] if isinstance(caches, Cache) else list(caches)
-        self.data, self.seed = config.data, config.training.seed
-        _check_caches(self.caches, self.data)
-        self.payload = _payload(self.caches, self.data.preprocessing_mode, with_audio)
+        self.data, self.seed = settle(config.data, self.caches), config.training.seed
+        _check_tables(self.caches)
+        self.payload = _payload(self.caches, self.data.preprocessing_mode, tracks)
         chosen = [None] * len(self.caches) if utterances is None else list(utterances)
         each = list(zip(self.caches, chosen, strict=True))
         self.tables = [_plan_table(cache, config, rows, len(each)) for cache, rows in each]
@@ -72,7 +76,22 @@ class Plan:
 
     @cached_property
     def languages(self) -> list[str]:
+        """By which batches number their languages: the feed's own, or those of `number_languages`."""
+        return self.own_languages
+
+    @property
+    def own_languages(self) -> list[str]:
         return list(dict.fromkeys(name for cache in self.caches for name in cache.languages))
+
+    @property
+    def token_tables(self) -> list[TokenTable]:
+        return [cache.table for cache in self.caches]
+
+    def number_languages(self, names: Sequence[str]) -> None:
+        """Let batches number their languages by these names, as the model does; all of the feed's must be there."""
+        self.languages = list(names)
+        for made in ("columns", "_index"):  # what was worked out with the old numbers
+            self.__dict__.pop(made, None)
 
     @cached_property
     def id(self) -> str:
@@ -104,16 +123,16 @@ class Plan:
         return {"step": step, "cache": self.cache_id, "plan": self.id}
 
     def resume(self, state: dict[str, Any]) -> int:
-        """The step to go on from; an error if the data is no longer that of the state."""
+        """The step to resume from; an error if the data is no longer that of the state."""
         if state["cache"] != self.cache_id:
             raise CacheMismatch(
                 f"the run was on cache {state['cache'][:12]}, this is {self.cache_id[:12]}: its batches come in "
-                "another order; go on with --replan, or name the old cache"
+                "another order; resume with --replan, or name the old cache"
             )
         if state.get("plan", self.id) != self.id:
             raise CacheMismatch(
                 "the run had another seed, batch size, buckets, weights or utterances: its batches come in another "
-                "order; set them as they were, or go on with --replan"
+                "order; set them as they were, or resume with --replan"
             )
         return int(state["step"])
 
@@ -133,15 +152,9 @@ class Plan:
         }
 
 
-def _check_caches(caches: Sequence[Cache], data: DataConfig) -> None:
-    """Caches that are mixed must be made alike, and all must be what the config says; never used silently if not."""
-    for cache in caches:
-        unlike = differences(data, cache.body["settings"])
-        if unlike:
-            raise CacheMismatch(
-                f"{cache.folder} was packed with other settings than the config's ({'; '.join(unlike)}): set them as "
-                f"they were, or run 'myxtts pack --rebuild CORPUS -o {cache.folder}'"
-            )
+def _check_tables(caches: Sequence[Cache]) -> None:
+    """Caches that are mixed must number their tokens alike."""
+    for cache in caches[1:]:
         longer, shorter = sorted((cache.table, caches[0].table), key=len, reverse=True)
         if not longer.extends(shorter):
             raise CacheMismatch(
@@ -176,19 +189,19 @@ def _report_over_cap(cache: Cache, over_cap: NDArray[np.int64], max_mel_frames: 
     current_monitor().count("utterances_over_cap", len(over_cap))
 
 
-def _payload(caches: Sequence[Cache], mode: str, with_audio: bool) -> tuple[str, ...]:
-    """What is gathered: mel rows, audio rows, or both."""
+def _payload(caches: Sequence[Cache], mode: str, further: Sequence[str]) -> tuple[str, ...]:
+    """The tracks that are gathered: mel, or the audio that it will be made from, and further ones."""
     if mode == "auto":
-        mode = "precompute" if all(cache.mel is not None for cache in caches) else "on_the_fly"
-    if mode == "on_the_fly":
-        return ("audio",)
-    for cache in caches:
-        if cache.mel is None:
+        mode = "precompute" if all("mel" in cache.tracks for cache in caches) else "on_the_fly"
+    wanted = ("audio" if mode == "on_the_fly" else "mel", *further)
+    for cache, track in itertools.product(caches, wanted):
+        if track not in cache.tracks:
             raise CacheMismatch(
-                f"{cache.folder} holds audio only, data.preprocessing_mode is precompute: set it to on_the_fly, or run "
-                f"'myxtts pack --rebuild --mode precompute CORPUS -o {cache.folder}'"
+                f"{cache.folder} holds {', '.join(cache.tracks)} only, and {track} is needed: "
+                + ("set data.preprocessing_mode to on_the_fly, or " if track == "mel" else "")
+                + f"run 'myxtts pack --rebuild --mode precompute CORPUS -o {cache.folder}'"
             )
-    return ("mel", "audio") if with_audio else ("mel",)
+    return tuple(dict.fromkeys(wanted))
 
 
 def _utterance_weights(cache: Cache, config: XTTSConfig, rows: Any) -> NDArray[np.float64] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from myxtts.evaluation.recogniser import Recogniser
 from myxtts.evaluation.words import spoken_words
 from myxtts.features.audio import resample, to_float
 from myxtts.features.mel import SAMPLE_RATE, log_mel
-from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
+from myxtts.inference.vocoder import DEFAULT_VOCODER, Vocoder, find_vocoder
 
 KINDS = ("synthetic", "real", "copy")
 
@@ -71,7 +72,7 @@ def evaluate(
     speak: Callable[[str], Sound],
     sentences: Iterable[Sentence],
     recogniser: Recogniser,
-    vocoder: str = DEFAULT_VOCODER,
+    vocoder: str | Path | Vocoder = DEFAULT_VOCODER,
     language: str = "en",
     progress: Callable[[Heard], None] | None = None,
 ) -> Intelligibility:
@@ -79,9 +80,9 @@ def evaluate(
 
     `speak` is for example `lambda text: synthesizer.say(text, voice=clips)`.
     """
-    rows = []
+    rows, copier = [], find_vocoder(vocoder)
     for sentence in sentences:
-        rows.append(_hear(speak(sentence.text), sentence, recogniser, vocoder, language))
+        rows.append(_hear(speak(sentence.text), sentence, recogniser, copier, language))
         if progress:
             progress(rows[-1])
     if not rows:
@@ -95,11 +96,11 @@ def evaluate(
     )
 
 
-def _hear(spoken: Sound, sentence: Sentence, recogniser: Recogniser, vocoder: str, language: str) -> Heard:
+def _hear(spoken: Sound, sentence: Sentence, recogniser: Recogniser, vocoder: Vocoder, language: str) -> Heard:
     real = to_float(sentence.audio)
     if sentence.sample_rate != SAMPLE_RATE:
         real = resample(real, sentence.sample_rate)
-    copy = find_vocoder(vocoder)(log_mel(real))
+    copy = vocoder(log_mel(real))
     sounds = {"synthetic": (spoken.audio, spoken.sample_rate), "real": (real, SAMPLE_RATE), "copy": (copy, SAMPLE_RATE)}
     row = Heard(sentence.text)
     for kind, (audio, rate) in sounds.items():

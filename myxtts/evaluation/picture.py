@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from myxtts.errors import MissingExtra
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
-from myxtts.models.files import write_whole
+from myxtts.files import whole_file
 
 _SECONDS_PER_FRAME = HOP_SAMPLES / SAMPLE_RATE
 _LOWEST, _HIGHEST = -10.0, 2.0  # log-mel: the same colour is the same loudness in every picture
@@ -46,7 +46,8 @@ def draw_spectrograms(
         _draw_alignment(axes[-1], np.asarray(alignment), symbols)
     axes[-1].set_xlabel("seconds")
     axes[-1].set_xlim(0, max(len(mel) for mel in mels.values()) * _SECONDS_PER_FRAME)
-    write_whole(path, lambda beside: canvas.print_figure(beside, format="png", dpi=100))
+    with whole_file(path) as file:
+        canvas.print_figure(file, format="png", dpi=100)
 
 
 def _draw_mel(axis: Any, title: str, mel: NDArray[Any]) -> None:

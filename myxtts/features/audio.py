@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from myxtts.errors import RowError
 from myxtts.features.mel import HOP_SAMPLES, INT16_SCALE, SAMPLE_RATE
-from myxtts.features.wav import read_plain_wav
+from myxtts.features.wav import plain_wav_length, read_plain_wav
 
 _FULL_SCALE = 32767.0 / 32768.0
 # Below -80 dB of full scale a clip is recording noise of a 16-bit converter, not speech.
@@ -79,20 +81,37 @@ def read_audio(path: str | os.PathLike[str], max_seconds: float | None = None) -
     plain_wav = read_plain_wav(path, max_seconds)
     if plain_wav is not None:
         return plain_wav
+    with _sound_file(path, max_seconds) as file:
+        plain = file.subtype == "PCM_16" and file.channels == 1
+        audio = file.read(dtype="int16" if plain else "float32")
+        return (audio.mean(axis=1) if audio.ndim == 2 else audio), file.samplerate
+
+
+def most_samples(path: str | os.PathLike[str], max_seconds: float) -> int:
+    """How many samples at 22,050 Hz a clip has at most, by the header of its file: before silence is cut."""
+    found = plain_wav_length(path)
+    if found is None or found[0] > found[1] * max_seconds:
+        with _sound_file(path, max_seconds) as file:
+            found = file.frames, file.samplerate
+    samples, rate = found
+    return samples if rate == SAMPLE_RATE else samples * SAMPLE_RATE // rate + 2
+
+
+@contextmanager
+def _sound_file(path: str | os.PathLike[str], max_seconds: float | None) -> Iterator[Any]:
+    """The file opened by libsndfile; one that it cannot use, or that is too long, is a `RowError`."""
     try:
         with soundfile.SoundFile(path) as file:
-            rate, seconds = file.samplerate, file.frames / file.samplerate
+            seconds = file.frames / file.samplerate
             if max_seconds is not None and seconds > max_seconds:
                 raise RowError("too_long", f"the clip has {seconds:.1f} s, data.max_seconds is {max_seconds:g}")
             _refuse_truncated(file)
-            plain = file.subtype == "PCM_16" and file.channels == 1
-            audio = file.read(dtype="int16" if plain else "float32")
+            yield file
     except (soundfile.LibsndfileError, OSError) as error:
         if not os.path.exists(path):
             raise RowError("missing_audio", f"there is no file {os.fspath(path)}") from None
         detail = getattr(error, "error_string", str(error))
         raise RowError("undecodable", f"{os.fspath(path)} cannot be decoded: {detail}") from None
-    return (audio.mean(axis=1) if audio.ndim == 2 else audio), rate
 
 
 def _refuse_truncated(file: Any) -> None:

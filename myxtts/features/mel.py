@@ -51,6 +51,17 @@ def count_frames(n_samples: int) -> int:
     return -(-n_samples // HOP_SAMPLES)
 
 
+def sample_rows(samples: NDArray[np.int16]) -> NDArray[np.int16]:
+    """[frames, hop_samples]: a clip as it lies in a cache, zeros filling the last row."""
+    missing = count_frames(len(samples)) * HOP_SAMPLES - len(samples)
+    return np.pad(samples, (0, missing)).reshape(-1, HOP_SAMPLES)
+
+
+def packed_mel(samples: NDArray[np.int16]) -> NDArray[np.float16]:
+    """[frames, mels]: a clip's mel as it lies in a cache."""
+    return log_mel(samples).astype(np.float16)
+
+
 def log_mel(audio: NDArray[Any]) -> NDArray[np.float32]:
     """int16 or float samples in -1..1 [samples] -> float32 [frames, mels], frames = ceil(samples / hop)."""
     n_frames = count_frames(len(audio))

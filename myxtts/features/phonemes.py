@@ -1,4 +1,4 @@
-"""Phonemes by eSpeak NG: one output per input, the same whatever was spoken before. Nothing else knows eSpeak.
+"""Texts become phonemes: one output per input, the same whatever was spoken before.
 
 What eSpeak 1.52 does, found by fuzzing, and what this file does about it:
 - It aborts the process, or lets one text change the next, on symbols, letters and vowel signs it does not expect
@@ -6,51 +6,77 @@ What eSpeak 1.52 does, found by fuzzing, and what this file does about it:
   reach it, in calls of at most `_CALL_CHARS` characters. 90,000 random texts in 137 languages then did neither.
 - It drops punctuation: texts are cut at punctuation here, and the marks are put back between the phonemes.
 - It spells words of a script that the language does not use ("Chinese letter"): they go to a voice that reads them.
-- It writes some phonemes with ASCII signs ('s.' in Mandarin, '?' in Danish): `_OWN_SIGNS` are theirs instead.
+- It expects a doubling sign or a dot before the vowel sign, where NFC puts them behind it, and reads out their names.
 """
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import re
-import threading
 import unicodedata
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
-from myxtts.errors import MissingExtra, TextError
+from myxtts.features import arabic
+from myxtts.features.given import clauses, merge
+from myxtts.features.letters import is_silent
+from myxtts.features.lexicon import Lexicon
+from myxtts.features.persian import reading as persian
+from myxtts.features.voices import languages, speak_all, version
+
+__all__ = ["MARKS", "STRESS", "languages", "phonemise", "readers", "unreadable", "unspoken", "version"]
 
 MARKS = ";:,.!?¡¿—…()"
 STRESS = "ˈˌ"
 
 _CALL_CHARS = 200
-_PATH_BYTES = 140  # eSpeak keeps the path of its data in 160 bytes and ends the process when it does not fit
-_UTF8, _IPA_OUTPUT = 1, 2  # neither SSML (0x10) nor [[phoneme]] input (0x100)
-
-_LOCK = threading.Lock()  # eSpeak lives in global variables; ctypes releases the GIL, so other threads work meanwhile
 
 Piece = tuple[str, str]  # (language, words) or ("", a mark or a space)
 _SPACE = ("", " ")
 
 
-def phonemise(texts: list[str], language: str) -> list[str]:
+def phonemise(texts: list[str], language: str, lexicon: Lexicon | None = None) -> list[str]:
     """The IPA of each text with its punctuation, '' where there is nothing to say; `language` as in `languages()`."""
-    plans = [_pieces(text, language) for text in texts]
-    spoken = _speak_all({piece for plan in plans for piece in plan if piece[0]})
-    return [_join(plan, spoken) for plan in plans]
+    given: dict[Piece, str] = {}
+    plans = [_plan(text, language, lexicon, given) for text in texts]
+    if language == "fa":
+        shown = [persian.prepare(plan) for plan in plans]
+        spoken = speak_all({piece for plan in shown for piece in plan if piece[0]} - given.keys()) | given
+        return [_join(plan, persian.spell(plan, spoken, given)) for plan in plans]
+    pieces = {piece for plan in plans for piece in plan if piece[0]}
+    if given:
+        # Only what the fence would let through goes to eSpeak, here as everywhere.
+        readable = {piece for piece in given if _pieces(piece[1], language) == [piece]}
+        wholes = {whole for plan in plans for whole in clauses(plan, readable).values()}
+        pieces = pieces - (given.keys() - readable) | {whole for whole in wholes if len(whole[1]) <= _CALL_CHARS}
+    spoken = speak_all(pieces)
+    return [_join(plan, merge(plan, spoken, given)) for plan in plans]
 
 
-def languages() -> dict[str, str]:
-    """eSpeak's language codes, lower-cased, and their English names."""
-    with _LOCK:
-        return {code: name for code, (_, name) in _espeak().voices.items()}
+def _plan(text: str, language: str, lexicon: Lexicon | None, given: dict[Piece, str]) -> list[Piece]:
+    """The pieces of a text; a word of which the lexicon has the phonemes is a piece of its own, and goes to `given`."""
+    parts = lexicon.cut(text, language) if lexicon else [(text, "")]
+    shown = [part for part, _ in parts]
+    if language == "ar":
+        shown = [arabic.for_espeak(part) for part in arabic.vowel(shown)]
+    plan: list[Piece] = []
+    for (part, ipa), seen in zip(parts, shown, strict=True):
+        if ipa:
+            given[language, part] = ipa
+        plan += [(language, part)] if ipa else _pieces(seen, language)
+    return plan
 
 
-def version() -> str:
-    with _LOCK:
-        return _espeak().version
+def _join(plan: list[Piece], spelled: list[str]) -> str:
+    """Words and marks in one string; '' unless some word has a sound."""
+    if not any(ipa for (language, _), ipa in zip(plan, spelled, strict=True) if language):
+        return ""
+    return " ".join("".join(spelled).split())
+
+
+def readers() -> dict[str, str]:
+    """Language -> who else decides on its phonemes, as far as that depends on what is installed."""
+    tashkeel = arabic.version()
+    return {"fa": persian.tagger_name()} | ({"ar": f"libtashkeel of {arabic.PACKAGE} {tashkeel}"} if tashkeel else {})
 
 
 def unreadable(text: str, language: str) -> str:
@@ -61,6 +87,48 @@ def unreadable(text: str, language: str) -> str:
     return "".join(
         char for char in letters if not _LETTERS.match(char) or (language in _WITHOUT_HAN and _HAN.match(char))
     )
+
+
+def unspoken(text: str, language: str) -> str:
+    """The symbols and signs of a text of which nothing is heard, each once, in order."""
+    shown = text.translate(_READABLE)
+    lost = {char for char in set(text) if not is_silent(char) and not _READABLE[ord(char)].strip()}
+    if not shown.isascii():
+        lost |= set("".join(_ORPHAN.findall(shown))) - {"\u200c", "\u200d"}
+    # ASCII words of three letters have a sound: 23,016 random ones did. A Chinese character is a word.
+    words = _HAN.sub(r" \g<0> ", text).split()
+    lost |= {char for word in words if len(word) <= 3 or not word.isascii() for char in _mute(word, language)}
+    doubtful = [char for char in set(text) if char not in lost and (char in _DOUBTFUL or char.isdecimal())]
+    lost |= _unheard(doubtful, text, language, " ")
+    return "".join(char for char in dict.fromkeys(text) if char in lost)
+
+
+@functools.lru_cache(maxsize=65536)
+def _mute(word: str, language: str) -> frozenset[str]:
+    """All of a word that has no sound; of others the signs (vowels, tones) that the voice does not know."""
+    if not _heard([word], language)[0]:
+        return frozenset(char for char in word if not is_silent(char))
+    signs = [char for char in dict.fromkeys(word) if unicodedata.category(char)[0] == "M"]
+    return frozenset(_unheard(signs, word, language, ""))
+
+
+def _unheard(symbols: list[str], text: str, language: str, instead: str) -> set[str]:
+    """Those without which the text sounds the same."""
+    if not symbols:
+        return set()
+    whole, *without = _heard([text, *(text.replace(symbol, instead) for symbol in symbols)], language)
+    return {symbol for symbol, sounds in zip(symbols, without, strict=True) if sounds == whole}
+
+
+def _heard(texts: list[str], language: str) -> list[str]:
+    """The sounds that eSpeak makes of each text, nothing else of it."""
+    plans = [_pieces(text, language) for text in texts]
+    spoken = speak_all({piece for plan in plans for piece in plan if piece[0]})
+    return [_sounds("".join(spoken[piece] for piece in plan if piece[0])) for plan in plans]
+
+
+def _sounds(ipa: str) -> str:
+    return "".join(char for char in ipa if char.isalnum() and char not in STRESS)
 
 
 # ---- words of another script ----------------------------------------------------------------------------------------
@@ -128,6 +196,7 @@ def _runs(words: str, language: str) -> Iterable[Piece]:
 # ---- cutting a text into words and marks ----------------------------------------------------------------------------
 
 _SYMBOLS = frozenset("%&$€£¥₹₽@#+=°/'\"-.,:²³½¼¾·ʼʻ٪\u0301\u200c\u200d") | frozenset(MARKS)
+_DOUBTFUL = frozenset("%&$€£¥₹₽@#+=°/²³½¼¾٪")  # some voices read them, some do not, some only beside a number
 _BRACKETS = {"[": "(", "{": "(", "]": ")", "}": ")"}
 
 
@@ -149,6 +218,9 @@ class _Readable(dict[int, str]):
 _READABLE = _Readable()
 # Vowel signs and joiners that follow no letter, and the acute, which is a stress mark in Cyrillic only.
 _ORPHAN = re.compile(rf"(?<![{_BLOCKS}])[{_SIGNS}]+|[\u200c\u200d]+(?![{_BLOCKS}])|(?<![\u0400-\u052f])\u0301+")
+_DOUBLED = re.compile(
+    "([\u064b-\u0650\u0670]+)(\u0651)|([\u05b0-\u05bb]+)([\u05bc\u05c1\u05c2]+)"
+)  # shadda, dagesh, shin dot
 _QUOTE = re.compile(r'(?<=\w)"(?=\w)')
 _QUOTED = re.compile(r"(?<!\w)'(?=\w)([^']*(?:(?<=\w)'(?=\w)[^']*)*)'(?!\w)")  # 'so', but not the apostrophe in don't
 _DASH = re.compile(r"(?<!\S)-+(?!\S)|-{2,}")
@@ -166,7 +238,7 @@ _SHORTENED = re.compile(r"\d+|vs|etc|approx|dept|Jr|bzw|ca|usw|Nr")  # may end a
 def _pieces(text: str, language: str) -> list[Piece]:
     text = _DASH.sub("—", _unquoted(text.translate(_READABLE)))
     if not text.isascii():
-        text = _ORPHAN.sub("", text)
+        text = _DOUBLED.sub(r"\2\1\4\3", _ORPHAN.sub("", text))
     if "-" in text:
         text = (_HYPHEN if language.split("-")[0] in _WITHOUT_HYPHENS else _STRAY_HYPHEN).sub(" ", text)
     pieces: list[Piece] = []
@@ -211,99 +283,3 @@ def _add_words(pieces: list[Piece], words: str, language: str) -> None:
                 pieces += ((run_language, chunk), _SPACE)
     if words.strip() and words[-1] != " " and pieces and pieces[-1] == _SPACE:
         pieces.pop()
-
-
-# ---- eSpeak ---------------------------------------------------------------------------------------------------------
-
-_FLAG = re.compile(r"\([^)]*\)")  # '(en)': eSpeak changed its language; a text's own parentheses never reach it
-_OWN_SIGNS: dict[str | int, str | None] = {
-    ".": "\u0323", ":": "ː", "?": "ʔ", "`": "ʼ", '"': "\u0308", "#": "\u0325", "+": "˩", "-": "\u0306",
-    "[": "\u032a", "^": "ʲ", "~": "\u0303", "@": "ə", "g": "ɡ", "ε": "ɛ", "Φ": "ɸ", "A": "ɑ", "E": "ɛ", "I": "ɪ",
-    "N": "ŋ", "O": "ɔ", "S": "ʃ", "T": "θ", "D": "ð", "U": "ʊ", "V": "ʌ", "X": "χ", "Z": "ʒ",
-}  # fmt: skip
-_IPA = str.maketrans(_OWN_SIGNS | dict.fromkeys([*"_!$%&'()*,/;<=>\\]{|}", *range(32)]))
-
-
-def _speak_all(pieces: set[Piece]) -> dict[Piece, str]:
-    """The IPA of each (language, words). Sorted, so that a batch changes the voice once per language."""
-    with _LOCK:
-        espeak = _espeak()
-        return {piece: _tidy(espeak.speak(*piece)) for piece in sorted(pieces)}
-
-
-def _tidy(ipa: str) -> str:
-    ipa = _FLAG.sub("", ipa).translate(_IPA)
-    ipa = unicodedata.normalize("NFD", ipa).replace("c\u0327", "ç")  # one nasal tilde, but ç is a letter of the IPA
-    return " ".join(ipa.split())
-
-
-def _join(plan: list[Piece], spoken: dict[Piece, str]) -> str:
-    """Words and marks in one string; '' unless some word has a sound."""
-    out = [spoken[piece] if piece[0] else piece[1] for piece in plan]
-    if not any(spoken[piece] for piece in plan if piece[0]):
-        return ""
-    return " ".join("".join(out).split())
-
-
-class _Espeak:
-    """A private copy of the library, so that nobody else in the process changes its voice."""
-
-    def __init__(self) -> None:
-        try:
-            import espeakng_loader
-            from phonemizer.backend.espeak.api import EspeakAPI
-        except ImportError:
-            raise MissingExtra("phonemizer-fork", "phonemes", "phonemising text") from None
-        data = Path(espeakng_loader.get_data_path())
-        if len(str(data).encode()) > _PATH_BYTES:
-            raise TextError(
-                f"eSpeak's data is at {data}, a path of more than {_PATH_BYTES} bytes, which eSpeak cannot open: "
-                "install the package espeakng-loader in a folder with a shorter name"
-            )
-        try:
-            self._api = EspeakAPI(espeakng_loader.get_library_path(), data)
-        except (OSError, RuntimeError) as error:  # it is copied to the temporary folder and loaded from there
-            raise TextError(f"eSpeak does not start: {error}; the folder of TMPDIR must allow programs") from None
-        self._voice = ""
-        self.version: str = self._api.info()[0].decode()
-        self.voices = _voices(self._api, data)
-
-    def speak(self, language: str, words: str) -> str:
-        if self._voice != language:
-            self._api.set_voice_by_name(self.voices[language][0].encode())
-            self._voice = language
-        text = ctypes.c_char_p(words.encode())
-        pointer = ctypes.pointer(text)
-        clauses = []
-        while text:  # eSpeak moves the pointer past one clause per call, to NULL at the end
-            clauses.append(self._api.text_to_phonemes(pointer, _UTF8, _IPA_OUTPUT) or b"")
-        return b" ".join(clauses).decode(errors="ignore")
-
-
-@functools.cache
-def _espeak() -> _Espeak:
-    return _Espeak()
-
-
-def _voices(api: Any, data: Path) -> dict[str, tuple[str, str]]:
-    """Language code -> (eSpeak's identifier, name); of two voices for one language the shorter identifier."""
-    voices: dict[str, tuple[str, str]] = {}
-    for identifier, language, name in sorted(_listed(api), key=lambda voice: (len(voice[0]), voice)):
-        if (data / f"{_dictionary(data / 'lang' / identifier, language)}_dict").is_file():
-            voices.setdefault(language.lower(), (identifier, name.strip()))
-    return dict(sorted(voices.items()))
-
-
-def _listed(api: Any) -> Iterable[tuple[str, str, str]]:
-    pointers = api.list_voices(None)
-    index = 0
-    while pointers[index]:
-        voice = pointers[index].contents
-        yield voice.identifier.decode(), voice.languages[1:].decode(), voice.name.decode()  # byte 0 is a priority
-        index += 1
-
-
-def _dictionary(voice: Path, language: str) -> str:
-    """The dictionary a voice file asks for. Version 1.52 lists three voices (fo, kaa, xex) that have none."""
-    named = re.search(r"^dictionary\s+(\S+)", voice.read_text(encoding="utf-8"), re.MULTILINE)
-    return named[1] if named else language.split("-")[0]

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from myxtts.errors import TextError
+from myxtts.files import write_whole
 
 PAD, BOS, EOS, BLANK, UNK = SPECIALS = ("<pad>", "<bos>", "<eos>", "<blank>", "<unk>")
 _NOTE = "\tappend-only: ids are line numbers from 0 and models depend on them; add at the end, never move or remove"
@@ -51,12 +52,7 @@ class TokenTable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table, whole or not at all."""
-        beside = Path(f"{os.fspath(path)}.tmp")
-        with open(beside, "wb") as file:
-            file.write(self.text().encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
+        write_whole(path, self.text().encode("utf-8"))
 
     def text(self) -> str:
         """The table as it stands in a file."""

@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from myxtts.features.normalise import is_shortened
+
 MAX_CHARS = 300
 SENTENCE_SECONDS = 0.25
 PARAGRAPH_SECONDS = 0.5
@@ -63,7 +65,7 @@ def _sentences(paragraph: str, language: str) -> Iterator[str]:
     for line in _lines(paragraph):
         start = 0
         for match in _ENDS.finditer(line):
-            if _ends_here(line[start : match.start() + 1], line[match.end() :], ordinals):
+            if _ends_here(line[start : match.start() + 1], line[match.end() :], ordinals, language):
                 yield line[start : match.end()].strip()
                 start = match.end()
         yield line[start:].strip()
@@ -82,13 +84,15 @@ def _lines(paragraph: str) -> Iterator[str]:
         yield line
 
 
-def _ends_here(before: str, after: str, ordinals: bool) -> bool:
+def _ends_here(before: str, after: str, ordinals: bool, language: str) -> bool:
     if after[_skip(after) :][:1].islower():
         return False
     word = _LAST_WORD.search(before)
     if not word or not after.strip():
         return True
     name = word[1].lstrip("\"'“‘„«([").lower()
+    if is_shortened(word[0].lstrip("\"'“‘„«(["), language):
+        return False
     if name in _TITLES or (len(name) == 1 and name.isalpha()) or re.fullmatch(r"(?:\w\.)+\w", name):
         return False
     if name.isdigit() and len(name) <= 2 and ordinals:

@@ -1,4 +1,4 @@
-"""Recordings of the wanted voice become what the reference encoder was trained on: crops of about 2 s of log-mel."""
+"""Recordings of the wanted voice become what the reference encoder was trained on: crops of log-mel."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from myxtts.errors import CheckpointDamaged, RowError, SpeechError
 from myxtts.features.audio import AudioSettings, load_clip
 from myxtts.features.mel import LOG_FLOOR, N_MELS, SAMPLE_RATE, log_mel
 from myxtts.models import weights
+from myxtts.models.description import ModelDescription
+from myxtts.models.format import VOICE
 
-CROP_FRAMES = 176  # 2.0 s, the length that data.reference_frames has unless told otherwise
 _CLIP_CROPS = 8
 _LEAST_SECONDS = 0.5
 _MOST_SECONDS = 600.0
-VOICE_FILE = "voice.safetensors"
 
 Path_ = str | os.PathLike[str]
 
 
 class Reference(NamedTuple):
-    crops: NDArray[np.float32]  # [crops, CROP_FRAMES, mels]
+    crops: NDArray[np.float32]  # [crops, frames, mels]
     lengths: NDArray[np.int32]  # [crops]
 
 
 AnyReference = Path_ | Sequence[Path_] | Reference
 
 
-def read_voice(voice: AnyReference | None, own: Reference | None, audio: dict[str, Any]) -> Reference:
+def read_voice(voice: AnyReference | None, own: Reference | None, model: ModelDescription) -> Reference:
     """The recordings that a request names, or the model's own voice."""
     if isinstance(voice, Reference):
         return voice
     if voice is not None:
-        return read_references(voice, audio)
+        return read_references(voice, model)
     if own is None:
         raise SpeechError("this model has no voice of its own: give a recording of the wanted voice with --voice")
     return own
 
 
-def read_references(paths: Path_ | Sequence[Path_], audio: dict[str, Any]) -> Reference:
-    """The crops of one or several recordings, prepared as the corpus was (`ModelDescription.audio`)."""
+def read_references(paths: Path_ | Sequence[Path_], model: ModelDescription) -> Reference:
+    """The crops of one or several recordings, prepared as the corpus was and as long as in training."""
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     if not paths:
         raise SpeechError("found an empty list of reference recordings, expected at least one file")
     names = {each.name for each in fields(AudioSettings)}
-    settings = {name: value for name, value in audio.items() if name in names}
+    settings = {name: value for name, value in model.audio.items() if name in names}
     prepared = AudioSettings(**settings | {"min_seconds": 0.0, "max_seconds": _MOST_SECONDS})
-    return make_reference(_read(path, prepared) for path in paths)
+    return make_reference((_read(path, prepared) for path in paths), model.reference_frames)
 
 
 def _read(path: Path_, settings: AudioSettings) -> NDArray[np.float32]:
@@ -72,38 +72,38 @@ def _read(path: Path_, settings: AudioSettings) -> NDArray[np.float32]:
     return log_mel(clip)
 
 
-def make_reference(mels: Iterable[NDArray[Any]]) -> Reference:
+def make_reference(mels: Iterable[NDArray[Any]], frames: int) -> Reference:
     """Evenly spread crops of log-mel clips [frames, mels], at most 8 of each; a shorter clip is padded."""
-    crops = [crop for mel in mels for crop in _crops(mel)]
-    filled = np.full((len(crops), CROP_FRAMES, N_MELS), LOG_FLOOR, np.float32)
+    crops = [crop for mel in mels for crop in _crops(mel, frames)]
+    filled = np.full((len(crops), frames, N_MELS), LOG_FLOOR, np.float32)
     for row, crop in zip(filled, crops, strict=True):
         row[: len(crop)] = crop
     return Reference(filled, np.array([len(crop) for crop in crops], np.int32))
 
 
-def _crops(mel: NDArray[Any]) -> list[NDArray[Any]]:
-    count = min(-(-len(mel) // CROP_FRAMES), _CLIP_CROPS)
-    starts = np.linspace(0, max(len(mel) - CROP_FRAMES, 0), count).astype(int)
-    return [mel[start : start + CROP_FRAMES] for start in starts]
+def _crops(mel: NDArray[Any], frames: int) -> list[NDArray[Any]]:
+    count = min(-(-len(mel) // frames), _CLIP_CROPS)
+    starts = np.linspace(0, max(len(mel) - frames, 0), count).astype(int)
+    return [mel[start : start + frames] for start in starts]
 
 
-def save_reference(folder: Path | str, mels: Iterable[NDArray[Any]]) -> None:
+def save_reference(folder: Path | str, mels: Iterable[NDArray[Any]], frames: int) -> None:
     """Put a default voice beside a model's weights: log-mel clips of the speaker that `say` takes without --voice."""
-    reference = make_reference(mels)
+    reference = make_reference(mels, frames)
     tensors: dict[str, NDArray[Any]] = {"reference": reference.crops.astype(np.float16), "lengths": reference.lengths}
-    weights.save(Path(folder) / VOICE_FILE, tensors)
+    weights.save(Path(folder) / VOICE, tensors)
 
 
-def load_reference(folder: Path | str) -> Reference | None:
-    """The default voice that lies beside a model's weights, if there is one."""
-    path = Path(folder) / VOICE_FILE
+def load_reference(folder: Path | str, frames: int) -> Reference | None:
+    """The default voice that lies beside a model's weights, if there is one, in crops of the model's length."""
+    path = Path(folder) / VOICE
     if not path.is_file():
         return None
     tensors = weights.load(path)
-    if set(tensors) != {"reference", "lengths"} or tensors["reference"].shape[1:] != (CROP_FRAMES, N_MELS):
+    if set(tensors) != {"reference", "lengths"} or tensors["reference"].shape[1:] != (frames, N_MELS):
         found = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in sorted(tensors.items()))
         raise CheckpointDamaged(
-            f"{path} holds {found}, expected lengths [n] and reference [n, {CROP_FRAMES}, {N_MELS}]: "
+            f"{path} holds {found}, expected lengths [n] and reference [n, {frames}, {N_MELS}]: "
             "remove it and give --voice"
         )
     return Reference(tensors["reference"].astype(np.float32), tensors["lengths"].astype(np.int32))

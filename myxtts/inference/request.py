@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 from myxtts.errors import SpeechError
 from myxtts.inference.script import Line, Script
 from myxtts.inference.vocoder import DEFAULT_VOCODER, Vocoder, find_vocoder
 
-FLOW_STEPS = 8
-TEMPERATURE = 0.667
 _SLOWEST, _FASTEST = 0.25, 4.0
-_HOTTEST = 2.0
-_MOST_STEPS = 256
+_MOST_SEMITONES = 12.0
 
 
 class Request(NamedTuple):
@@ -22,9 +20,7 @@ class Request(NamedTuple):
     lines: list[Line]
     language: int
     speed: float
-    steps: int
-    temperature: float
-    seed: int
+    octaves_up: float
     vocoder: Vocoder
     text_ms: float
 
@@ -35,32 +31,18 @@ def make_request(
     *,
     language: str | None = None,
     speed: float = 1.0,
-    steps: int | None = None,
-    temperature: float = TEMPERATURE,
-    seed: int = 0,
-    vocoder: str = DEFAULT_VOCODER,
+    pitch: float = 0.0,
+    vocoder: str | Path | Vocoder = DEFAULT_VOCODER,
 ) -> Request:
-    """Of a text for one model. What that model cannot do is a `SpeechError`.
-
-    `steps` are those of the flow head; without them the regression head speaks where there is one.
-    """
+    """Of a text for one model. What that model cannot do is a `SpeechError`. `pitch` is in semitones up or down."""
     check_range("speed", speed, _SLOWEST, _FASTEST)
-    check_range("temperature", temperature, 0.0, _HOTTEST)
-    wanted, sound = _flow_steps(steps, script.head), find_vocoder(vocoder)
+    check_range("pitch", pitch, -_MOST_SEMITONES, _MOST_SEMITONES)
+    sound = find_vocoder(vocoder)
     position = script.language(language)
     started = time.perf_counter()
     lines = script.lines(text, position)
     text_ms = (time.perf_counter() - started) * 1e3
-    return Request(lines, position, speed, wanted, temperature, seed, sound, text_ms)
-
-
-def _flow_steps(steps: int | None, head: str) -> int:
-    if steps is None:
-        return FLOW_STEPS if head == "flow" else 0
-    if head == "regression":
-        raise SpeechError(f"found {steps} flow steps, but this model has a regression head only: leave --steps out")
-    check_range("steps", steps, 1 if head == "flow" else 0, _MOST_STEPS)
-    return int(steps)
+    return Request(lines, position, speed, pitch / 12.0, sound, text_ms)
 
 
 def check_range(name: str, value: float, low: float, high: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import unicodedata
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,9 @@ from numpy.typing import NDArray
 
 from myxtts.errors import RowError, SpeechError, TextError
 from myxtts.features import phonemes
-from myxtts.features.text import SPECIALS, TextFrontend, normalise, resolve_language
+from myxtts.features.letters import clean
+from myxtts.features.lexicon import Lexicon
+from myxtts.features.text import SPECIALS, TextFrontend, resolve_language
 from myxtts.features.token_table import TokenTable
 from myxtts.inference.longform import Piece, split_text
 from myxtts.models.description import ModelDescription
@@ -29,17 +30,14 @@ class Line(NamedTuple):
 class Script:
     """The text side of a model: what its corpus was read with, and its frozen token table."""
 
-    def __init__(self, description: ModelDescription):
-        settings = {
-            name: description.tokens[name]
-            for name in ("kind", "stress", "bos", "eos", "blank")
-            if name in description.tokens
-        }
-        self._frontend = TextFrontend(**settings)
+    def __init__(self, description: ModelDescription, lexicon: Lexicon | None = None):
+        """`lexicon` is added to the one that the model was trained with."""
+        own = Lexicon.of(description.tokens.get("lexicon"))
+        self._frontend = TextFrontend.from_settings(description.tokens, own + lexicon if lexicon else own)
         self._table = TokenTable(description.token_table)
         # The table has more symbols than any one corpus: of the others the model has only random numbers.
         self._known = frozenset(description.learnt or description.token_table)
-        self.languages, self.head = list(description.languages), description.head
+        self.languages = list(description.languages)
 
     def language(self, name: str | None) -> int:
         """The position of a language among the model's; without a name the first, which is the most common one."""
@@ -64,32 +62,34 @@ class Script:
 
     def lines(self, text: str, language: int) -> list[Line]:
         """The sentences of a text. What cannot be spoken is left out with a warning; nothing left is an error."""
-        if not normalise(text):
+        if not clean(text):
             raise SpeechError("found an empty text, expected something to say")
         name = self.languages[language]
         pieces = split_text(text, self._resolve(name))
         readable = [self._readable(piece.text, name) for piece in pieces]
-        spelled = self._frontend.symbols([words for words, _ in readable], name)
-        lines = [self._line(*found) for found in zip(pieces, readable, spelled, strict=True)]
+        readings = self._frontend.read([words for words, _ in readable], name)
+        lines = [
+            self._line(piece, letters + reading.left_out, reading.symbols)
+            for piece, (_, letters), reading in zip(pieces, readable, readings, strict=True)
+        ]
         skipped = "".join(dict.fromkeys("".join(line.skipped for line in lines)))
         lines = [line for line in lines if len(line.tokens)]
         if not lines:
-            raise SpeechError(_nothing(text, name, skipped, spelled))
+            raise SpeechError(_nothing(text, name, skipped, [reading.symbols for reading in readings]))
         if skipped:
             _log.warning("left out what this model does not know: %s", " ".join(skipped))
         return lines
 
     def _readable(self, text: str, language: str) -> tuple[str, str]:
-        """The text without the letters and pictures that would make the whole sentence unreadable, and these."""
-        text = normalise(text)
-        letters = phonemes.unreadable(text, self._resolve(language)) if self._frontend.kind == "phonemes" else ""
-        pictures = "".join(char for char in text if unicodedata.category(char) == "So")
-        return text.translate(dict.fromkeys(map(ord, letters), " ")), letters + pictures
+        """The text without the letters that would make the whole sentence unreadable, and these."""
+        text = clean(text)
+        letters = self._frontend.unreadable(text, language)
+        return text.translate(dict.fromkeys(map(ord, letters), " ")), letters
 
-    def _line(self, piece: Piece, readable: tuple[str, str], symbols: list[str] | RowError) -> Line:
+    def _line(self, piece: Piece, left_out: str, symbols: list[str] | RowError) -> Line:
         found = [] if isinstance(symbols, RowError) else symbols
         known = [symbol for symbol in found if symbol in self._known]
-        skipped = readable[1] + "".join(symbol for symbol in found if symbol not in self._known)
+        skipped = left_out + "".join(symbol for symbol in found if symbol not in self._known)
         tokens = self._table.encode(known if any(map(_is_sound, known)) else [], grow=False)
         return Line(piece.text, tokens, piece.pause_seconds, "".join(dict.fromkeys(skipped)))
 

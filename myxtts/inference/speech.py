@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from myxtts.errors import SpeechError
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS, SAMPLE_RATE
-from myxtts.models.files import write_whole
+from myxtts.files import whole_file
 
 _PEAK = 0.98
 _FADE_SAMPLES = 128  # 6 ms: a piece that ends in a sound must not end in a click
@@ -41,15 +41,11 @@ class Speech:
         if kind is None:
             raise SpeechError(f"found the file name {path.name}, expected one that ends in {' or '.join(kinds)}")
         try:
-            write_whole(path, lambda beside: self._write(beside, kind))
+            with whole_file(path) as file:
+                soundfile.write(file, limit_peak(self.audio), self.sample_rate, format=kind, subtype="PCM_16")
         except (OSError, soundfile.LibsndfileError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise SpeechError(f"cannot write {path}: {reason}; choose another place with -o") from None
-
-    def _write(self, path: Path, kind: str) -> None:
-        # Opened here, because soundfile says "System error" for every reason that the system may have.
-        with open(path, "wb") as file:
-            soundfile.write(file, limit_peak(self.audio), self.sample_rate, format=kind, subtype="PCM_16")
 
 
 def limit_peak(audio: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from myxtts.features.mel import N_MELS
-from myxtts.inference.reference import CROP_FRAMES, AnyReference, Reference, load_reference, read_voice
+from myxtts.inference.reference import AnyReference, Reference, load_reference, read_voice
 from myxtts.inference.request import Request, make_request
 from myxtts.inference.script import Line, Script
 from myxtts.inference.speech import Speech, add_pause, join
@@ -33,18 +33,19 @@ class Synthesizer:
     def __init__(self, model: XTTS, reference: Reference | None = None):
         self.model, self.description, self._reference = model, model.description, reference
         self._script = Script(model.description)
-        self._speakers: dict[int, Any] = {}  # one graph for each number of flow steps, for texts of any length
+        self._synthesize = _graph(model)
         spec = tf.TensorSpec
-        signature = [spec([None, CROP_FRAMES, N_MELS], tf.float32), spec([None], tf.int32)]
+        signature = [spec([None, self.description.reference_frames, N_MELS], tf.float32), spec([None], tf.int32)]
         self._hear = tf.function(model.voice, input_signature=signature, autograph=False)
 
     @classmethod
     def load(cls, path: Path | str) -> Synthesizer:
-        """The model of a run directory (its best checkpoint), a checkpoint or an exported model."""
+        """The model of a run directory (its best checkpoint) or of a checkpoint."""
         folder = find_checkpoint(path)
-        model = XTTS(ModelDescription.load(folder))
+        description = ModelDescription.load(folder)
+        model = XTTS(description)
         weights.set_weights(model, weights.load(weights_file(folder)))
-        return cls(model, load_reference(folder))
+        return cls(model, load_reference(folder, description.reference_frames))
 
     def say(self, text: str, voice: AnyVoice = None, **options: Any) -> Speech:
         """The whole text as one sound. Options as in `stream`."""
@@ -61,7 +62,7 @@ class Synthesizer:
         """One sentence after the other, each as soon as it is done, with the pause that follows it.
 
         `voice` is one recording, several (which are averaged), or a `Voice` of `hear`; without it the model's own.
-        Options are those of `make_request`: language, speed, steps, temperature, seed, vocoder.
+        Options are those of `make_request`: language, speed, pitch, vocoder.
         The request is checked before this returns.
         """
         return self.speak(make_request(self._script, text, **options), voice)
@@ -75,40 +76,36 @@ class Synthesizer:
 
     def hear(self, voice: AnyReference | None = None) -> Voice:
         """The voice of one or several recordings, or the model's own: hand it to `say` to hear them only once."""
-        return Voice(*self._hear(*read_voice(voice, self._reference, self.description.audio)))
+        return Voice(*self._hear(*read_voice(voice, self._reference, self.description)))
 
     def _speak(self, request: Request, voice: Voice, timings: dict[str, float]) -> Iterator[Speech]:
-        for number, line in enumerate(request.lines):
+        for line in request.lines:
             started = time.perf_counter()
-            mel = self._mel(line, number, request, voice)
+            mel = self._mel(line, request, voice)
             mel_ms, started = _since(started), time.perf_counter()
             audio = request.vocoder(mel)
             spent = {"mel_ms": mel_ms, "vocoder_ms": _since(started)}
             yield add_pause(Speech(audio, mel, line.text, timings | spent, line.skipped), line.pause_seconds)
             timings = {}  # the text was read and the voice heard once, for the first sentence
 
-    def _mel(self, line: Line, number: int, request: Request, voice: Voice) -> np.ndarray:
-        if request.steps not in self._speakers:
-            self._speakers[request.steps] = _graph(self.model, request.steps)
-        mel, lengths, _ = self._speakers[request.steps](
+    def _mel(self, line: Line, request: Request, voice: Voice) -> np.ndarray:
+        mel, lengths, _ = self._synthesize(
             line.tokens[None],
             np.array([len(line.tokens)], np.int32),
             np.array([request.language], np.int32),
             *voice,
             np.float32(request.speed),
-            np.float32(request.temperature),
-            np.array([request.seed & 0x7FFFFFFF, number], np.int32),
+            np.float32(request.octaves_up),
         )
         return mel.numpy()[0, : int(lengths[0])]
 
 
-def _graph(model: XTTS, steps: int) -> Any:
+def _graph(model: XTTS) -> Any:
     """The model for one text of any length in one voice: traced once, never again."""
     spec = tf.TensorSpec
 
     def speak(tokens: Any, lengths: Any, language: Any, vector: Any, latents: Any, *options: Any) -> Any:
-        speed, temperature, seed = options
-        return model.synthesize(tokens, lengths, language, Voice(vector, latents), speed, steps, temperature, seed)
+        return model.synthesize(tokens, lengths, language, Voice(vector, latents), *options)
 
     signature = [
         spec([1, None], tf.int32),
@@ -118,7 +115,6 @@ def _graph(model: XTTS, steps: int) -> Any:
         spec([1, None, None], tf.float32),
         spec([], tf.float32),
         spec([], tf.float32),
-        spec([2], tf.int32),
     ]
     return tf.function(speak, input_signature=signature, autograph=False)
 

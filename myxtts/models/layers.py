@@ -75,7 +75,7 @@ class DepthwiseConvolution(keras.layers.Layer):
     """Each channel along time by itself.
 
     Forward and backward of [16, 96, 192], kernel 5, on a CPU: 2.8 CPU-ms with this op, 19 as shift-and-add, and a
-    grouped convolution has no gradient there. Under XLA on a CPU it was 10-70x slower (MODEL.md): keep XLA for GPUs.
+    grouped convolution has no gradient there. Under XLA on a CPU it was 10-70x slower: keep XLA for GPUs.
     """
 
     def __init__(self, channels: int, kernel: int, **options: Any):

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from myxtts.models.layers import lengths_of
 
+PLACE_FEATURES = 3
 _TYPICAL_FRAMES = 8.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,19 @@ from typing import Any
 import numpy as np
 import xxhash
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from myxtts.errors import CheckpointDamaged, CheckpointError
-from myxtts.models.files import write_whole
+from myxtts.files import whole_file
 
 _SEAL = "xxh3"  # safetensors itself checks lengths only: a flipped byte would be loaded as a weight
 _SHOWN = 20
+_KINDS = {
+    np.dtype(name): kind
+    for name, kind in {
+        "<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "I32", "<i2": "I16", "|i1": "I8",
+        "<u8": "U64", "<u4": "U32", "<u2": "U16", "|u1": "U8", "|b1": "BOOL",
+    }.items()
+}  # fmt: skip
 
 
 def save(path: Path | str, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str] | None = None) -> None:
@@ -23,9 +30,31 @@ def save(path: Path | str, tensors: Mapping[str, np.ndarray], metadata: Mapping[
     arrays = {name: np.array(tensors[name], order="C", copy=None) for name in sorted(tensors)}
     notes = dict(metadata or {}) | {_SEAL: _checksum(arrays)}
     try:
-        write_whole(path, lambda beside: save_file(arrays, beside, notes))
-    except (SafetensorError, OSError) as error:
+        with whole_file(path) as file:
+            file.write(_header(arrays, notes))
+            for array in arrays.values():
+                file.write(array.reshape(-1).view(np.uint8).data)
+    except OSError as error:
         raise CheckpointError(f"cannot write {path} ({error}): free some space or choose another place") from None
+
+
+def _header(arrays: Mapping[str, np.ndarray], notes: Mapping[str, str]) -> bytes:
+    """What stands before the tensors: the length of a JSON object, and the object, filled up to eight bytes.
+
+    Written here because `safetensors.save_file` puts a file of its own in the place of the one it is given, which only
+    its owner may read; and `save` would hold every tensor twice.
+    """
+    fields: dict[str, Any] = {"__metadata__": dict(notes)}
+    begin = 0
+    for name, array in arrays.items():
+        if array.dtype not in _KINDS:
+            raise CheckpointError(f"{name} is {array.dtype}, expected one of {', '.join(map(str, _KINDS))}")
+        end = begin + array.nbytes
+        fields[name] = {"dtype": _KINDS[array.dtype], "shape": list(array.shape), "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(fields, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
 
 
 def load(path: Path | str) -> dict[str, np.ndarray]:

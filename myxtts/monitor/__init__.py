@@ -7,7 +7,6 @@ Names of counters that mean something: `X.traces` and `X.compilations` are shape
 once steps have begun; `X.hits` and `X.misses` are those of a cache; `python_path` is an utterance decoded in Python.
 """
 
-from myxtts.monitor.record import Monitor, Seen, Span, current_monitor, start_monitor
-from myxtts.monitor.statistics import oscillation, step_statistics
+from myxtts.monitor.record import FEWEST_STEPS, Monitor, Seen, Span, current_monitor, start_monitor
 
-__all__ = ["Monitor", "Seen", "Span", "current_monitor", "oscillation", "start_monitor", "step_statistics"]
+__all__ = ["FEWEST_STEPS", "Monitor", "Seen", "Span", "current_monitor", "start_monitor"]

@@ -1,4 +1,8 @@
-"""The monitor: what is written during a run, and the doors through which it is read."""
+"""The monitor: what is written during a run, and the doors through which it is read.
+
+Nothing here judges. Who asks a monitor what holds the steps up is answered by the doctor, whom this room does not know:
+the question goes through `myxtts/__init__.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from myxtts.monitor.analysis import FEWEST_STEPS, WINDOW_STEPS, analyse, format_report
-from myxtts.monitor.statistics import column_ranges, columns_of, step_statistics
+import myxtts
+from myxtts.monitor.screen import format_report
+from myxtts.monitor.statistics import WINDOW_STEPS, column_ranges, columns_of, step_statistics
 
+FEWEST_STEPS = 10  # with fewer nothing can be said about them
 # 5.5 hours at 10 a second, 24 MB (120 bytes each). Sums and counts go on beyond that, percentiles are of these.
 _KEPT_STEPS = 200_000
 _KEPT_SAMPLES = 3_600  # an hour at one a second
@@ -56,6 +62,7 @@ class Monitor:
 
     spans: dict[str, Span] = field(default_factory=dict)
     counters: Counter[str] = field(default_factory=Counter)
+    met: set[str] = field(default_factory=set)  # what `first` was asked about
     late: Counter[str] = field(default_factory=Counter)  # that part of `counters` which came after the first step
     seen: dict[str, Seen] = field(default_factory=dict)
     steps: deque[Step] = field(default_factory=lambda: deque(maxlen=_KEPT_STEPS))
@@ -64,6 +71,7 @@ class Monitor:
     logged_steps: int = 0
     logged_samples: int = 0
     _sums: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0], repr=False)  # data_ms, compute_ms, utterances
+    _first_ms: tuple[float, float] = field(default=(0.0, 0.0), repr=False)  # of the first step
     _taken_samples: int = field(default=0, repr=False)
     _began: float = field(default_factory=time.monotonic, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -93,9 +101,19 @@ class Monitor:
             seen.last_seconds, seen.last_step = now, self.logged_steps
             return self.counters[name]
 
-    def log_step_timing(self, data_ms: float, compute_ms: float, batch: int) -> None:
-        """One step, in milliseconds: what it waited for its batch, what it then computed; and its utterances."""
+    def first(self, name: str) -> bool:
+        """Whether this is heard of for the first time: what is found again is not to be counted again."""
         with self._lock:
+            new = name not in self.met
+            self.met.add(name)
+            return new
+
+    def log_step_timing(self, data_seconds: float, compute_seconds: float, batch: int) -> None:
+        """One step, in seconds: what it waited for its batch, what it then computed; and its utterances."""
+        data_ms, compute_ms = data_seconds * 1e3, compute_seconds * 1e3
+        with self._lock:
+            if not self.logged_steps:
+                self._first_ms = data_ms, compute_ms
             self.logged_steps += 1
             self.steps.append((data_ms, compute_ms, batch))
             self._sums[0] += data_ms
@@ -111,9 +129,9 @@ class Monitor:
     # ---- reading ----------------------------------------------------------------------------------------------------
 
     def stall(self) -> float:
-        """data_ms / (data_ms + compute_ms) over all steps since the monitor began; 0 before the first."""
+        """data_ms / (data_ms + compute_ms) over all steps but the first, whose batch every run waits for; 0 before."""
         with self._lock:
-            data, compute, _ = self._sums
+            data, compute = self._sums[0] - self._first_ms[0], self._sums[1] - self._first_ms[1]
         return data / (data + compute) if data + compute else 0.0
 
     def summary(self) -> dict[str, Any]:
@@ -123,25 +141,24 @@ class Monitor:
             counters, late = dict(self.counters), dict(self.late)
             seen = {name: dict(vars(each)) for name, each in self.seen.items()}
             steps, samples, count = list(self.steps), list(self.samples), self.logged_steps
+            utterances = self._sums[2]
         windows = {"window": _warm(steps, count)[-WINDOW_STEPS:], "all": steps}
         machine = {"description": self.machine, "samples": len(samples), "columns": column_ranges(samples)}
         return {
-            "spans": spans, "counters": counters, "late": late, "seen": seen, "steps": count, "stall": self.stall(),
+            "spans": spans, "counters": counters, "late": late, "seen": seen,
+            "steps": count, "utterances": utterances, "stall": self.stall(),
             "timings": {name: step_statistics(part) for name, part in windows.items()} if steps else None,
-            "machine": machine, "analysis": self.get_bottleneck_analysis(),
+            "machine": machine,
         }  # fmt: skip
 
     def get_bottleneck_analysis(self) -> dict[str, Any]:
-        """What held the last 1,000 steps up, and what to do about it: see `analysis.analyse`."""
-        with self._lock:
-            steps, counters, late = list(self.steps), dict(self.counters), dict(self.late)
-            spans = {name: span.to_dict() for name, span in self.spans.items()}
-            samples, utterances, count = list(self.samples), self._sums[2], self.logged_steps
-        return analyse(_warm(steps, count), spans, counters, late, utterances, column_ranges(samples))
+        """What held the last 1,000 steps up, and what to do about it: the doctor's answer."""
+        return myxtts.ask_the_doctor(self.summary())
 
     def get_summary_report(self) -> str:
         """The same for a person: one screen."""
-        return format_report(self.summary())
+        summary = self.summary()
+        return format_report(summary, myxtts.ask_the_doctor(summary))
 
     def take_samples(self) -> dict[str, list[float | None]]:
         """The machine samples since the last call by column, in at most 60 rows (means of neighbours)."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+WINDOW_STEPS = 1_000  # what "now" means: the window of a summary
 _OSCILLATION_STEPS = 1_000
 Floats = NDArray[np.float64]
 
@@ -108,8 +109,8 @@ def columns_of(samples: Sequence[Mapping[str, Any]], most_rows: int) -> dict[str
     """
     group = max(-(-len(samples) // most_rows), 1)
     rows = [samples[at : at + group] for at in range(0, len(samples), group)]
-    found = dict.fromkeys(item for sample in samples for item in sample if isinstance(sample[item], int | float))
-    return {name: [_mean([sample[name] for sample in row if name in sample]) for row in rows] for name in found}
+    names = dict.fromkeys(item for sample in samples for item in sample if isinstance(sample[item], int | float))
+    return {name: [_mean([sample[name] for sample in row if name in sample]) for row in rows] for name in names}
 
 
 def _mean(values: Sequence[float]) -> float | None:

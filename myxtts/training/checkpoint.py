@@ -1,7 +1,7 @@
 """The checkpoints of a run: each is there whole or not at all, and a damaged one is never taken for a sound one.
 
     RUN/lock                    held by the one process that trains here; it dies with its process
-    RUN/checkpoints/step-N/     weights, ema, optimiser .safetensors; model.json; state.json, which seals them
+    RUN/checkpoints/step-N/     see models/format.py
     RUN/checkpoints/last, best  links: the newest, and the one with the lowest metric
 
 A checkpoint is written under a hidden name, synced, and renamed. It is deleted the other way round. So what is visible
@@ -10,35 +10,38 @@ is whole, and what is hidden was left by a kill and is removed at the next start
 
 from __future__ import annotations
 
-import fcntl
-import json
+import contextlib
 import logging
 import math
 import os
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
 
-from myxtts.cache.format import fingerprint, sync_folder, write_whole
-from myxtts.cache.publish import publish
-from myxtts.cache.writer import hash_file
 from myxtts.errors import CheckpointDamaged, CheckpointError, TrainingError
+from myxtts.files import (
+    is_still,
+    open_append,
+    place_of,
+    point_link,
+    publish,
+    recover,
+    sync_folder,
+    try_lock,
+)
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription
+from myxtts.models.format import STATE, check_files, read_state, write_state
 from myxtts.training.run_log import plain
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
-STATE = "state.json"
 LOCK = "lock"
-_SEAL = "xxh3_state_json"
 
 Tensors = dict[str, dict[str, np.ndarray]]
 
@@ -63,21 +66,19 @@ class RunLock:
         path = self.run / LOCK
         try:
             self.run.mkdir(parents=True, exist_ok=True)
-            self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            moved = not os.path.samestat(os.fstat(self._file.fileno()), os.stat(path))  # by --reset, meanwhile
-        except BlockingIOError:
-            self._file.seek(0)
-            owner = self._file.read().strip() or "another process"
-            self._file.close()
-            raise TrainingError(f"{run} is in use by {owner}: wait for it, stop it, or choose another --run") from None
+            self._file = open_append(path)
+            free = try_lock(self._file.fileno())
         except OSError as error:
             raise TrainingError(f"cannot train in {run} ({error.strerror}): choose another --run") from None
-        if moved:
+        if not free:
+            self._file.close()
+            owner = path.read_text(encoding="utf-8", errors="replace").strip() or "another process"
+            raise TrainingError(f"{run} is in use by {owner}: wait for it, stop it, or choose another --run")
+        if not is_still(self._file.fileno(), path):  # moved by --reset, meanwhile
             self._file.close()
             raise TrainingError(f"{run} was moved by another process while this one started: start again")
         self._file.truncate(0)
-        self._file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        self._file.write(f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         self._file.flush()
 
     def close(self) -> None:
@@ -102,7 +103,8 @@ class Checkpoints:
         try:
             self.folder.mkdir(exist_ok=True)
             self._clear_leftovers()
-            self._link("probe", ".")  # better now than after the first hours
+            self._point_links()  # a kill may have come between a checkpoint and its links
+            point_link(self.folder / "probe", ".")  # better now than after the first hours
             (self.folder / "probe").unlink()
         except OSError as error:
             self._lock.close()
@@ -133,19 +135,21 @@ class Checkpoints:
         `metric`: lower is better. On an error the earlier checkpoints are as they were.
         """
         place = self.folder / f"step-{step}"
-        hidden = self.folder / f".saving-{place.name}"
-        body = {"format": FORMAT, "step": step, "metric": _finite(metric), "sequence": self._newest() + 1}
+        hidden = _hidden(place)
+        body = {"step": step, "metric": _finite(metric), "sequence": self._newest() + 1}
         try:
             shutil.rmtree(hidden, ignore_errors=True)
             hidden.mkdir()
             for stem, arrays in tensors.items():
                 weights.save(hidden / f"{stem}.safetensors", arrays, {"step": str(step)})
             description.save(hidden)
-            _write_state(hidden, {**body, "state": plain(dict(state))})
-            publish(hidden, place)
-            self._point_links(place)
-        except (OSError, SafetensorError, CheckpointError) as error:
-            shutil.rmtree(hidden, ignore_errors=True)
+            write_state(hidden, {**body, "state": plain(dict(state))})
+            publish(hidden, place, STATE)
+            self._point_links()
+        except (OSError, CheckpointError) as error:
+            with contextlib.suppress(OSError):
+                recover(hidden, place, STATE)
+                shutil.rmtree(hidden, ignore_errors=True)
             raise CheckpointError(
                 f"cannot save {place} ({error}): the earlier checkpoints are untouched; make room, then start again"
             ) from None
@@ -153,11 +157,11 @@ class Checkpoints:
         return place
 
     def load(self, path: Path | str | None = None) -> Loaded | None:
-        """The checkpoint at `path`; without one, `latest_sound`."""
-        return self.latest_sound() if path is None else load(path)
+        """The checkpoint at `path`; without one, `latest_intact`."""
+        return self.latest_intact() if path is None else load(path)
 
-    def latest_sound(self) -> Loaded | None:
-        """What to go on from: the newest checkpoint that is undamaged; None if the run has none yet."""
+    def latest_intact(self) -> Loaded | None:
+        """What to resume from: the newest intact checkpoint; None if the run has none yet."""
         damaged = []
         for path, _ in reversed(self._in_order()):
             try:
@@ -166,8 +170,8 @@ class Checkpoints:
                 log.error("CHECKPOINT DAMAGED: %s; going back to the one before it", error)
                 damaged.append(str(error))
         if damaged:
-            raise CheckpointDamaged(f"no checkpoint in {self.folder} is sound ({'; '.join(damaged)}): restore one from "
-                                    "a copy, or start over with --reset")  # fmt: skip
+            raise CheckpointDamaged(f"no checkpoint in {self.folder} is intact ({'; '.join(damaged)}): restore one "
+                                    "from a copy, or start over with --reset")  # fmt: skip
         return None
 
     def best(self) -> tuple[int, float] | None:
@@ -188,18 +192,12 @@ class Checkpoints:
     def _newest(self) -> int:
         return max((body["sequence"] for _, body in self._in_order() if body), default=0)
 
-    def _point_links(self, newest: Path) -> None:
-        self._link("last", newest.name)
-        best = _lowest([body for _, body in self._in_order()])
-        if best is not None:
-            self._link("best", f"step-{best['step']}")
+    def _point_links(self) -> None:
+        states = [body for _, body in self._in_order() if body]
+        for name, body in (("last", states[-1] if states else None), ("best", _lowest(states))):
+            if body is not None:
+                point_link(self.folder / name, f"step-{body['step']}")
         sync_folder(self.folder)
-
-    def _link(self, name: str, target: str) -> None:
-        hidden = self.folder / f".link-{name}"
-        hidden.unlink(missing_ok=True)
-        hidden.symlink_to(target)
-        os.replace(hidden, self.folder / name)
 
     def _delete_old(self) -> None:
         found = self._in_order()
@@ -207,64 +205,43 @@ class Checkpoints:
         best = _lowest([body for _, body in found])
         kept = {*readable[-self.keep :], best and best["step"]}
         for path, body in found:
-            # A damaged one may hold something to be rescued: it goes only when there are enough sound ones.
+            # A damaged one may hold something to be rescued: it goes only when there are enough intact ones.
             if body["step"] not in kept if body else len(readable) > self.keep:
                 _remove(path)
 
     def _clear_leftovers(self) -> None:
+        for path in [*self.folder.glob(".saving-*"), *self.folder.glob(".*.replaced-by-myxtts")]:
+            place = self.folder / place_of(path.name).removeprefix(".saving-")
+            recover(_hidden(place), place, STATE)
         for path in self.folder.glob(".*"):
-            if path.name.startswith((".saving-", ".deleting-", ".link-", ".step-")):
+            ours = path.name.startswith((".saving-", ".deleting-", ".step-"))
+            if ours or place_of(path.name) in ("last", "best", "probe"):
                 _remove(path)
+
+
+def _hidden(place: Path) -> Path:
+    """Where a checkpoint is written before it is published."""
+    return place.with_name(f".saving-{place.name}")
 
 
 def load(path: Path | str) -> Loaded:
     """A checkpoint after checking every byte of it; CheckpointDamaged names the file that is not as it was written."""
     path = Path(path).resolve()
-    body = _read_state(path)
-    for name, expected in body["files"].items():
-        if not (path / name).is_file():
-            raise CheckpointDamaged(f"{path / name} is missing")
-        if hash_file(path / name) != expected:
-            raise CheckpointDamaged(f"{path / name} is not what was written (its checksum differs)")
+    body = read_state(path)
+    check_files(path, body)
     stems = [name.removesuffix(".safetensors") for name in body["files"] if name.endswith(".safetensors")]
     tensors = {stem: weights.load(path / f"{stem}.safetensors") for stem in stems}
     return Loaded(path, body["step"], body["metric"], tensors, body["state"], ModelDescription.load(path))
 
 
-def _write_state(folder: Path, body: dict[str, Any]) -> None:
-    """state.json: the numbers, the hash of every other file, and a hash of itself."""
-    body = {**body, "files": {path.name: hash_file(path) for path in sorted(folder.iterdir())}}
-    sealed = {**body, _SEAL: fingerprint(body)}
-    text = json.dumps(sealed, ensure_ascii=False, indent=1, allow_nan=False)
-    write_whole(folder / STATE, (text + "\n").encode())
-
-
-def _read_state(folder: Path) -> dict[str, Any]:
-    path = folder / STATE
-    try:
-        body = json.loads(path.read_bytes())
-        seal, version = body.pop(_SEAL), body["format"]
-    except FileNotFoundError:
-        raise CheckpointDamaged(f"{path} is missing") from None
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise CheckpointDamaged(f"{path} is not what was written (it cannot be read as JSON)") from None
-    if seal != fingerprint(body):
-        raise CheckpointDamaged(f"{path} is not what was written (its checksum differs)")
-    if version != FORMAT:
-        raise CheckpointError(f"{path} is format {version}, this code reads {FORMAT}: use the MyXTTS that wrote it")
-    return body
-
-
 def _state_or_none(folder: Path) -> dict[str, Any] | None:
     try:
-        return _read_state(folder)
+        return read_state(folder)
     except CheckpointDamaged:
         return None  # reported by whoever wants to load it
 
 
-def _lowest(states: list[dict[str, Any] | None]) -> dict[str, Any] | None:
+def _lowest(states: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
     """The state with the best metric, of equals the first. The best is never deleted, so it is the best so far."""
     rated = [body for body in states if body and body["metric"] is not None]
     return min(rated, key=lambda body: body["metric"], default=None)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import xxhash
 
+from myxtts.cache.format import hash_column
+from myxtts.cache.prepare import hash_rows
 from myxtts.cache.reader import Cache
+from myxtts.data.pipeline import Feed
 
 
 def damaged_utterances(source: Any, step: int) -> list[str]:
-    """The ids of a step's utterances whose mel or audio has another hash than when it was packed.
+    """The ids of a step's utterances of which a track has another hash than when it was packed.
 
     The clips that show the voices and the rows that only fill up are looked at too: NaN times weight 0 is NaN.
     """
     feed = getattr(source, "feed", None)
-    if feed is None:
+    if not isinstance(feed, Feed):
         return []
     batch = feed.order.batch(step)
     cache = feed.caches[batch.cache]
@@ -28,10 +30,7 @@ def damaged_utterances(source: Any, step: int) -> list[str]:
 
 
 def _is_sound(cache: Cache, utterance: int) -> bool:
-    rows = slice(*np.cumsum([cache.columns[name][utterance] for name in ("first_row", "n_frames")]).tolist())
-    kept = {"audio": cache.audio, "mel": cache.mel}
     return all(
-        xxhash.xxh3_64_intdigest(array[rows].data.cast("B")) == int(cache.columns[f"xxh3_{name}"][utterance])
-        for name, array in kept.items()
-        if array is not None
+        hash_rows(cache.track(name, utterance)) == int(cache.columns[hash_column(name)][utterance])
+        for name in cache.tracks
     )

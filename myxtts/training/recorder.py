@@ -8,8 +8,8 @@ from typing import Any
 
 from myxtts.monitor import Monitor
 from myxtts.training.budget import Budget
-from myxtts.training.pictures import Board
 from myxtts.training.run_log import LiveLine, RunLog, Status
+from myxtts.training.tensorboard import Board
 
 _BOARD_SECONDS = 1.0  # a point of each curve, at most; log.jsonl has every step
 _MACHINE_SECONDS = 60.0  # samples of the machine are kept for an hour: long before that they are in the log
@@ -26,13 +26,13 @@ class Recorder:
         self._board_at = self._machine_at = 0.0
         if resumed_at is not None:
             self._log.resume(resumed_at)
-            self.say(f"going on from step {resumed_at} of {run}")
+            self.say(f"resuming {run} at step {resumed_at}")
 
     def step(self, step: int, seconds: float, batch: dict[str, Any], numbers: dict[str, float], data_ms: float,
              compute_ms: float) -> None:  # fmt: skip
         """One step: `numbers` are its loss terms, norm and rate, the rest is how long what took."""
         rows, frames = (batch["mel"] if "mel" in batch else batch["audio"]).shape[:2]
-        self._monitor.log_step_timing(data_ms, compute_ms, rows)
+        self._monitor.log_step_timing(data_ms / 1e3, compute_ms / 1e3, rows)
         epoch = step / self._steps_per_epoch if self._steps_per_epoch else 0.0
         status = Status(
             step, self._budget.total_steps(step, seconds), epoch, numbers["loss"], numbers["learning_rate"],

@@ -7,8 +7,8 @@ import os
 import time
 from pathlib import Path
 
-from myxtts.cache.format import sync_folder
 from myxtts.errors import TrainingError
+from myxtts.files import sync_folder
 from myxtts.training.checkpoint import RunLock
 from myxtts.training.run_log import LOG
 

@@ -1,7 +1,7 @@
 """What a run tells: `log.jsonl`, which outlives every crash, and the live line, which is only for the eye.
 
 A line of `log.jsonl` is one strict JSON object with `time` (seconds since 1970), `kind` and, where it belongs to one,
-`step`. Lines are only ever added. A run that goes on from step N adds `{"kind": "resume", "step": N}`: what was logged
+`step`. Lines are only ever added. A run that resumes at step N adds `{"kind": "resume", "step": N}`: what was logged
 of later steps before it was given up, and `read_log` leaves it out.
 """
 
@@ -22,6 +22,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from myxtts.errors import TrainingError
+from myxtts.files import open_append
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ LOG = "log.jsonl"
 RESUME = "resume"
 _MANY = ("event", RESUME)  # kinds of which a step may have several; of all others the later line counts
 _OPENING = b'{"time":'
-_TAIL_BYTES = 1 << 20  # a line is 300 bytes: the last sound one is in the first piece read from the end
+_TAIL_BYTES = 1 << 20  # a line is 300 bytes: the last intact one is in the first piece read from the end
 
 
 def plain(value: Any) -> Any:
@@ -61,17 +62,19 @@ class RunLog:
         """Cuts off the line that a killed writer left torn. Hold the run's lock: another writer's line looks torn."""
         self.path = Path(run) / LOG
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path, "ab") as file:
-            size = file.tell()
-        sound = _sound_bytes(self.path, size)
-        if not sound and not _is_first_line(self.path):
+        try:
+            self._file = open_append(self.path, buffering=0)
+        except OSError as error:
+            raise TrainingError(f"cannot write {self.path} ({error.strerror}): choose another --run") from None
+        size = os.fstat(self._file.fileno()).st_size
+        intact = _intact_bytes(self.path, size)
+        if not intact and not _is_first_line(self.path):
+            self._file.close()
             raise TrainingError(f"{self.path} is not the log of a run: move it away, or choose another --run")
-        if sound < size:
-            os.truncate(self.path, sound)
-        self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115
-        if sound < size:
-            log.warning("%s ended in %d torn bytes of a killed run: cut off", self.path, size - sound)
-            self.write("event", event="recovered", torn_bytes=size - sound)
+        if intact < size:
+            self._file.truncate(intact)
+            log.warning("%s ended in %d torn bytes of a killed run: cut off", self.path, size - intact)
+            self.write("event", event="recovered", torn_bytes=size - intact)
 
     def write(self, kind: str, **fields: Any) -> None:
         """Add one line, whole or not at all."""
@@ -105,7 +108,7 @@ class RunLog:
         self.close()
 
 
-def _sound_bytes(path: Path, size: int) -> int:
+def _intact_bytes(path: Path, size: int) -> int:
     """How many bytes are whole lines: all but a tail that is not JSON (a torn line; zeros after a power cut)."""
     start = size
     while start:
@@ -149,7 +152,7 @@ def read_log(run: Path | str, *, given_up: bool = False) -> Iterator[dict[str, A
     """The history that led to the run as it is; with `given_up` every line that was written, in its order.
 
     Lines of steps after a later resume point are left out, of several lines of one kind and step the last counts
-    (a step may have several events). It may be read while the run goes on.
+    (a step may have several events). It may be read while the run is active.
     """
     path = Path(run) / LOG
     if not path.is_file():
@@ -165,7 +168,7 @@ def read_log(run: Path | str, *, given_up: bool = False) -> Iterator[dict[str, A
 
 
 def _records(file: Any, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(offset, record) of each sound line. The last may be in the middle of being written; others are reported."""
+    """(offset, record) of each intact line. The last may be in the middle of being written; others are reported."""
     offset = 0
     for number, line in enumerate(file, 1):
         record = _parse(line)

@@ -13,10 +13,9 @@ from myxtts.data.device import widen
 from myxtts.inference.speech import Speech
 from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
 from myxtts.training.optimiser import Adam
-from myxtts.training.pictures import Board
+from myxtts.training.tensorboard import Board
 
 _SENTENCES = 2
-_FLOW_STEPS = 8
 
 
 class Samples:
@@ -49,10 +48,7 @@ class Samples:
         clip = ("reference", "reference_lengths") if "reference" in one else ("mel", "frame_lengths")
         voice = self._model.voice(one[clip[0]], one[clip[1]])
         tokens = one["tokens"][:, : int(one["token_lengths"][0])]
-        steps = _FLOW_STEPS if self._model.description.head == "flow" else 0
-        mel, lengths, durations = self._model.synthesize(
-            tokens, one["token_lengths"], one["language"], voice, flow_steps=steps
-        )
+        mel, lengths, durations = self._model.synthesize(tokens, one["token_lengths"], one["language"], voice)
         return mel[0, : int(lengths[0])].numpy(), tf.squeeze(durations, 0).numpy()
 
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from myxtts.config.config import TrainingConfig
+from myxtts.config.settings import choices_of
 from myxtts.errors import ConfigError
 
-KINDS = ("cosine", "noam", "constant")
+KINDS = choices_of(TrainingConfig, "schedule")
 
 
 def learning_rate(step: Any, kind: str, peak: Any, warmup_steps: Any, total_steps: Any, floor_share: Any) -> Any:

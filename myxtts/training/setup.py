@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import XTTSConfig
+from myxtts.data.file_feed import FileFeed
 from myxtts.data.pipeline import Feed
-from myxtts.errors import CacheDamaged
+from myxtts.data.tuples import feed_behind
+from myxtts.errors import CacheDamaged, RowError, TrainingError
+from myxtts.features.audio import load_clip
 from myxtts.features.mel import log_mel
-from myxtts.inference.reference import make_reference
-from myxtts.models.description import ModelDescription
+from myxtts.models.description import REFERENCE_FRAMES, ModelDescription
 from myxtts.models.xtts import XTTS
+from myxtts.training.voice import packed_mel
 
 log = logging.getLogger(__name__)
 
 _STATISTICS_UTTERANCES = 500  # their mean is within 0.01 of that of 100,000
-_VOICE_CLIPS = 4
 _TOKENS_AT_ONCE = 1 << 22
 _WORTH_IT = 1.4  # matrix products are three quarters of a step, and the rest does not get faster
 
@@ -63,15 +65,16 @@ def _multiplies_faster_in_bfloat16() -> bool:
     return seconds[tf.bfloat16] * _WORTH_IT < seconds[tf.float32]
 
 
-def describe_model(config: XTTSConfig, feed: Feed) -> ModelDescription:
-    """The model of a config for the texts, languages and speakers of a feed."""
-    longest = max((cache.table for cache in feed.caches), key=len)
-    settings = feed.caches[0].body["settings"]
+def describe_model(config: XTTSConfig, data: Any) -> ModelDescription:
+    """The model of a config for the texts, languages and speakers of a feed, or of the dataset that was made of one."""
+    feed = _feed_of(data)
+    symbols = max(feed.token_tables, key=len).symbols
+    settings = _packed_settings(feed)
     return ModelDescription(
         size=config.model.size,
-        head=config.model.head,
-        token_table=list(longest.symbols),
-        learnt=_learnt(feed, longest.symbols),
+        reference_frames=config.data.reference_frames or REFERENCE_FRAMES,
+        token_table=list(symbols),
+        learnt=_learnt(feed, symbols),
         languages=list(feed.languages),
         speakers=feed.speakers,
         tokens=settings["tokens"],
@@ -79,53 +82,69 @@ def describe_model(config: XTTSConfig, feed: Feed) -> ModelDescription:
     )
 
 
-def _learnt(feed: Feed, symbols: Sequence[str]) -> list[str]:
+def _feed_of(data: Any) -> Feed | FileFeed:
+    feed = feed_behind(data)
+    if feed is None:
+        raise TrainingError(
+            f"cannot build a model for a {type(data).__name__}: give a Feed, or what create_tf_dataset returned"
+        )
+    return feed
+
+
+def _packed_settings(feed: Feed | FileFeed) -> dict[str, Any]:
+    """How text and audio were prepared, as a cache says it."""
+    return feed.caches[0].body["settings"] if isinstance(feed, Feed) else PackSettings.from_config(feed.data).groups()
+
+
+def _learnt(feed: Feed | FileFeed, symbols: Sequence[str]) -> list[str]:
     """The symbols that occur in the feed's texts."""
     counts = np.zeros(len(symbols), np.int64)
-    for cache in feed.caches:
-        for start in range(0, len(cache.tokens), _TOKENS_AT_ONCE):
-            counts += np.bincount(cache.tokens[start : start + _TOKENS_AT_ONCE], minlength=len(symbols))
+    for tokens in [cache.tokens for cache in feed.caches] if isinstance(feed, Feed) else [feed.listing.tokens]:
+        for start in range(0, len(tokens), _TOKENS_AT_ONCE):
+            counts += np.bincount(tokens[start : start + _TOKENS_AT_ONCE], minlength=len(symbols))
     return [symbol for symbol, count in zip(symbols, counts, strict=True) if count]
 
 
-def build_model(config: XTTSConfig, feed: Feed) -> XTTS:
-    """A new model, its first weights drawn from `training.seed`, its statistics those of the feed."""
+def build_model(config: XTTSConfig, data: Any) -> XTTS:
+    """A new model for a feed or a dataset made of one: its first weights drawn from `training.seed`, its statistics
+    those of the data."""
     tf.keras.utils.set_random_seed(config.training.seed)
-    model = XTTS(describe_model(config, feed), precision_for(config))
-    model.set_statistics(*mel_statistics(feed))
+    model = XTTS(describe_model(config, data), precision_for(config))
+    model.set_statistics(*mel_statistics(data))
     return model
 
 
-def mel_statistics(feed: Feed) -> tuple[float, float]:
-    """Mean and spread of log-mel values over some of the utterances of the feed, those without a finite one aside."""
+def mel_statistics(data: Any) -> tuple[float, float]:
+    """Mean and spread of log-mel values over some of the utterances, those without a finite one aside."""
+    feed = _feed_of(data)
     sums, squares, count = 0.0, 0.0, 0
-    for cache, table in zip(feed.caches, feed.tables, strict=True):
-        chosen = table.members[:: max(len(table.members) // _STATISTICS_UTTERANCES, 1)]
-        for utterance in chosen.tolist():
-            mel = _mel_of(cache, utterance).astype(np.float64)
-            if not np.isfinite(mel).all():
-                log.warning("DAMAGED in %s: %s: run 'myxtts verify'", cache.folder, cache.utterance_id(utterance))
-                continue
-            sums, squares, count = sums + mel.sum(), squares + np.square(mel).sum(), count + mel.size
+    for mel in _packed_mels(feed) if isinstance(feed, Feed) else _file_mels(feed):
+        wide = mel.astype(np.float64)
+        sums, squares, count = sums + wide.sum(), squares + np.square(wide).sum(), count + wide.size
     if not count:
-        raise CacheDamaged(f"no utterance of {feed.caches[0].folder} has a sound mel: run 'myxtts verify --fix'")
+        raise CacheDamaged("no utterance has an intact mel: run 'myxtts verify --fix'")
     mean = sums / count
     return mean, float(np.sqrt(max(squares / count - mean**2, 1e-6)))
 
 
-def _mel_of(cache: Any, utterance: int) -> np.ndarray:
-    return cache.frames(utterance) if cache.mel is not None else log_mel(cache.samples(utterance))
+def _packed_mels(feed: Feed) -> Iterator[np.ndarray]:
+    for cache, table in zip(feed.caches, feed.tables, strict=True):
+        for utterance in _some(table.members):
+            mel = packed_mel(cache, utterance)
+            if np.isfinite(mel).all():
+                yield mel
+            else:
+                log.warning("DAMAGED in %s: %s: run 'myxtts verify'", cache.folder, cache.utterance_id(utterance))
 
 
-def example_voice(feed: Feed) -> dict[str, np.ndarray]:
-    """A few clips of the speaker who speaks most, kept with the model: its voice when no other is asked for."""
-    places = zip(feed.tables, feed.bases, strict=True)
-    speakers = [feed.columns[base + table.members, 4] for table, base in places]
-    most = np.bincount(np.concatenate(speakers)).argmax()
-    at = next(at for at, here in enumerate(speakers) if (here == most).any())
-    cache, own = feed.caches[at], feed.tables[at].members[speakers[at] == most]
-    longest = own[np.argsort(-cache.columns["n_frames"][own], kind="stable")]
-    clips = (_mel_of(cache, utterance) for utterance in longest.tolist())
-    sound = itertools.islice((clip for clip in clips if np.isfinite(clip).all()), _VOICE_CLIPS)
-    reference = make_reference(sound)
-    return {"reference": reference.crops.astype(np.float16), "lengths": reference.lengths}
+def _file_mels(feed: FileFeed) -> Iterator[np.ndarray]:
+    settings = PackSettings.from_config(feed.data).audio
+    for utterance in _some(feed.table.members):
+        try:
+            yield log_mel(load_clip(feed.listing.paths[utterance], settings))
+        except RowError as error:
+            log.warning("%s cannot be used: %s", feed.listing.paths[utterance], error)
+
+
+def _some(members: np.ndarray) -> list[int]:
+    return members[:: max(len(members) // _STATISTICS_UTTERANCES, 1)].tolist()

@@ -1,28 +1,40 @@
-"""Where a trainer's batches come from: a `Feed`, which any step can be asked of, or any dataset, which cannot."""
+"""Where a trainer's batches come from: a feed, or the documented dataset that was made of one; or any other dataset.
+
+Whatever comes, nothing is done to a dataset behind its copy to the device: repeating, stopping and naming the parts of
+a batch happen in Python, on batches that are already there.
+"""
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from myxtts.data.ahead import ahead
+from myxtts.config.config import DataConfig
+from myxtts.data.ahead import ahead, elements
 from myxtts.data.device import first_gpu
+from myxtts.data.file_feed import FileFeed
 from myxtts.data.pipeline import Feed
+from myxtts.data.tuples import feed_behind
 from myxtts.errors import TrainingError
+from myxtts.models.description import ModelDescription
+from myxtts.training.voice import voice_of_batch, voice_of_feed
 
 log = logging.getLogger(__name__)
 
 Batch = dict[str, Any]
+_FOUR = ("tokens", "mel", "token_lengths", "frame_lengths")
 
 
 class FeedSource:
-    """Batches by arithmetic: going on at a step costs nothing, and the names behind a batch are known."""
+    """Batches of a feed: their number and shapes are known before the first; of a packed one also their names."""
 
-    def __init__(self, feed: Feed):
+    def __init__(self, feed: Feed | FileFeed):
         self.feed, self.steps_per_epoch = feed, feed.steps_per_epoch
         self._passes: dict[int, tf.data.Dataset] = {}
 
@@ -35,11 +47,14 @@ class FeedSource:
         stop = self.steps_per_epoch if most is None else min(most, self.steps_per_epoch)
         if stop not in self._passes:  # building it takes 0.4 s, and every validation asks for it
             self._passes[stop] = self.feed.dataset(0, stop, device=first_gpu())
-        return ahead(self._passes[stop])
+        return _taken(elements(self._passes[stop]), self.feed.data)
 
     @cached_property
     def specs(self) -> list[dict[str, tf.TensorSpec]]:
         return self.feed.batch_specs()
+
+    def voice(self, frames: int) -> dict[str, np.ndarray] | None:
+        return voice_of_feed(self.feed, frames) if isinstance(self.feed, Feed) else _first_voice(self, frames)
 
     def state(self, step: int) -> dict[str, Any]:
         return self.feed.state(step)
@@ -55,29 +70,46 @@ class FeedSource:
 
 
 class DatasetSource:
-    """A plain dataset, of batches like a feed's or of (tokens, mel, token lengths, frame lengths)."""
+    """Any other dataset, of batches like a feed's or of (tokens, mel, token lengths, frame lengths)."""
 
-    def __init__(self, dataset: tf.data.Dataset):
-        self.dataset = dataset.map(as_batch)
+    def __init__(self, dataset: tf.data.Dataset, data: DataConfig):
+        self.dataset, self._data = dataset, data
+        self._spec = named(dataset.element_spec)
         length = int(dataset.cardinality())
         self.steps_per_epoch = length if length > 0 else None
         self.endless = length == tf.data.INFINITE_CARDINALITY
-        log.warning("a plain dataset cannot be asked for a step: a resumed run begins it anew; a Feed goes on in place")
+        log.warning("a resumed run starts a plain dataset from its beginning; a Feed resumes in place")
 
     def batches(self, start_step: int) -> Generator[Batch]:
         """Over and over, from its beginning whatever the step."""
-        return ahead(self.dataset if self.endless else self.dataset.repeat())
+        return _taken(self._endless(), self._data)
+
+    def _endless(self) -> Generator[Batch]:
+        """Begun anew in Python where batches lie on a device already; else `repeat`, which never waits for a start."""
+        again = self.dataset if self.endless or self._staged else self.dataset.repeat()
+        some = True
+        while some:
+            some = False
+            for batch in again:
+                some = True
+                yield as_batch(batch)
+
+    @property
+    def _staged(self) -> bool:
+        return not tf.data.experimental.to_variant(self.dataset).device.endswith("CPU:0")
 
     def one_pass(self, most: int | None = None) -> Generator[Batch]:
         if self.endless and most is None:
             raise TrainingError("the dataset for validation repeats without end: give one that ends, or .take(n) of it")
-        return ahead(self.dataset if most is None else self.dataset.take(most))
+        return _taken((as_batch(batch) for batch in itertools.islice(self.dataset, most)), self._data)
 
     @property
     def specs(self) -> list[dict[str, tf.TensorSpec]]:
         """Its shape if it has only one; others are compiled as they come."""
-        spec = self.dataset.element_spec
-        return [spec] if all(part.shape.is_fully_defined() for part in spec.values()) else []
+        return [self._spec] if all(part.shape.is_fully_defined() for part in self._spec.values()) else []
+
+    def voice(self, frames: int) -> dict[str, np.ndarray] | None:
+        return _first_voice(self, frames)
 
     def state(self, step: int) -> dict[str, Any]:
         return {"step": step}
@@ -92,25 +124,65 @@ class DatasetSource:
         return {"loader": "dataset", "steps_per_epoch": self.steps_per_epoch}
 
 
-def source_of(data: Feed | tf.data.Dataset) -> FeedSource | DatasetSource:
-    if isinstance(data, Feed):
-        return FeedSource(data)
+def source_of(data: Any, settings: DataConfig, description: ModelDescription) -> FeedSource | DatasetSource:
+    """`settings` and `description`: of the trainer and of its model, which must be able to read the texts."""
+    if (feed := feed_behind(data)) is not None:
+        _fit(feed, description)
+        return FeedSource(feed)
     if isinstance(data, tf.data.Dataset):
-        return DatasetSource(data)
+        return DatasetSource(data, settings)
     raise TrainingError(f"cannot train on a {type(data).__name__}: give a Feed or a tf.data.Dataset")
 
 
-def as_batch(*parts: Any) -> Batch:
-    """What a step needs, from a dict of it or from the façade's four tensors."""
-    if len(parts) == 1 and isinstance(parts[0], dict):
-        return parts[0]
-    if len(parts) != 4:
+def _fit(feed: Feed | FileFeed, description: ModelDescription) -> None:
+    """Number the languages as the model does. One that it does not know, or other symbols, would train nonsense."""
+    strange = sorted(set(feed.own_languages) - set(description.languages))
+    if strange:
         raise TrainingError(
-            f"found batches of {len(parts)} parts, expected (tokens, mel, token lengths, frame lengths)"
+            f"the data has {', '.join(strange)}, the model was built for {', '.join(description.languages)}: leave "
+            "those rows out, or build the model from this data"
         )
-    tokens, mel, token_lengths, frame_lengths = parts
-    nobody = tf.zeros_like(token_lengths)
-    return {
-        "tokens": tokens, "mel": mel, "token_lengths": token_lengths, "frame_lengths": frame_lengths,
-        "speaker": nobody, "language": nobody, "weight": tf.ones_like(token_lengths, tf.float32),
-    }  # fmt: skip
+    if any(list(table.symbols) != description.token_table[: len(table)] for table in feed.token_tables):
+        raise TrainingError(
+            "the data numbers its tokens differently from the model: build the model from this data, or pack it with "
+            "--set data.token_table=CACHE of the data that the model was built from"
+        )
+    if list(feed.languages) != list(description.languages):
+        feed.number_languages(description.languages)
+
+
+def _taken(batches: Generator[Batch], data: DataConfig) -> Generator[Batch]:
+    """Taken out ahead of the loop, unless the settings forbid to make batches ahead."""
+    return ahead(batches) if data.optimize_cpu_gpu_overlap and data.prefetch_buffer_size else batches
+
+
+def _first_voice(source: FeedSource | DatasetSource, frames: int) -> dict[str, np.ndarray] | None:
+    batches = source.one_pass(1)
+    batch = next(batches, None)
+    batches.close()
+    return None if batch is None else voice_of_batch(batch, frames)
+
+
+def named(parts: Any) -> dict[str, Any]:
+    """The fields of a step, for the specs of a dataset: a dict as it is, four parts by their names."""
+    if isinstance(parts, dict):
+        return parts
+    four = _four(parts)
+    rows = tf.TensorSpec(four["token_lengths"].shape, tf.int32)
+    return four | {"speaker": rows, "language": rows, "weight": tf.TensorSpec(rows.shape, tf.float32)}
+
+
+def as_batch(parts: Any) -> Batch:
+    """The same for a batch: what a step needs, from a dict of it or from the four tensors."""
+    if isinstance(parts, dict):
+        return parts
+    four = _four(parts)
+    nobody = tf.zeros_like(four["token_lengths"], tf.int32)
+    return four | {"speaker": nobody, "language": nobody, "weight": tf.ones_like(nobody, tf.float32)}
+
+
+def _four(parts: Any) -> dict[str, Any]:
+    if not isinstance(parts, Iterable) or len(parts := tuple(parts)) != len(_FOUR):
+        count = len(parts) if isinstance(parts, tuple) else 1
+        raise TrainingError(f"found batches of {count} parts, expected (tokens, mel, token lengths, frame lengths)")
+    return dict(zip(_FOUR, parts, strict=True))

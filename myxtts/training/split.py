@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from myxtts.cache.format import column_file
 from myxtts.cache.reader import Cache
-from myxtts.features.text import normalise
+from myxtts.features.letters import clean
 
 log = logging.getLogger(__name__)
 
@@ -143,5 +143,5 @@ class _Letters:
 
 
 def _letters_of(char: str) -> str:
-    spread = unicodedata.normalize("NFKD", normalise(char)).casefold()
+    spread = unicodedata.normalize("NFKD", clean(char)).casefold()
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", spread)))

@@ -6,9 +6,9 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from myxtts.cache.pack import packed_as
+from myxtts.cache.fit import settle
 from myxtts.cache.reader import Cache
-from myxtts.config.config import DataConfig, XTTSConfig
+from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
 from myxtts.errors import CacheMismatch, TrainingError
 from myxtts.training.setup import build_model, prepare_tensorflow
@@ -34,7 +34,6 @@ def start_training(
 
 def feeds_for(config: XTTSConfig, cache: Path, validation: Path | None) -> tuple[Feed, Feed | None]:
     opened = Cache(cache, config.data.cache_verification)
-    config.data = with_packed_settings(config.data, opened)
     if validation is not None:
         train = Feed(opened, config)
         return train, _validation_feed(config, Cache(validation, config.data.cache_verification), None, train)
@@ -47,6 +46,7 @@ def feeds_for(config: XTTSConfig, cache: Path, validation: Path | None) -> tuple
 
 def _validation_feed(config: XTTSConfig, cache: Cache, utterances: Any, train: Feed) -> Feed:
     """Few shapes, because each is compiled; languages and speakers numbered as in training."""
+    settle(config.data, [*train.caches, cache])  # packed alike, or refused
     data = dataclasses.replace(config.data, num_buckets=min(config.data.num_buckets, 2), frame_budget=None)
     feed = Feed(cache, dataclasses.replace(config, data=data), utterances=utterances)
     strange = sorted(set(cache.languages) - set(train.languages))
@@ -60,14 +60,3 @@ def _validation_feed(config: XTTSConfig, cache: Cache, utterances: Any, train: F
     feed.languages = train.languages
     feed.speakers = list(dict.fromkeys([*train.speakers, *cache.speakers]))
     return feed
-
-
-def with_packed_settings(data: DataConfig, cache: Cache) -> DataConfig:
-    """Where the config is silent (has its default), the cache decides; where it is not and differs, `Feed` refuses."""
-    default, packed = DataConfig(), packed_as(data, cache.body["settings"])
-    silent = {
-        field.name: getattr(packed, field.name)
-        for field in dataclasses.fields(data)
-        if getattr(data, field.name) == getattr(default, field.name)
-    }
-    return dataclasses.replace(data, **silent)

@@ -39,41 +39,27 @@ class Step:
         zeros = [tf.zeros(variable.shape) for variable in self.optimiser.variables_] if accumulates else []
         self._sums = [tf.Variable(zero, trainable=False) for zero in zeros]
         self._summed = tf.Variable(0, dtype=tf.int64, trainable=False)
-        self._compiled: dict[tuple[Any, ...], Any] = {}
         self.names: list[str] = []
-
-    @property
-    def eager(self) -> bool:
-        return self.training.enable_eager_debug or not self.training.enable_graph_mode
-
-    def run(self, batch: Batch, step: int) -> dict[str, float]:
-        """Train on one batch; the numbers are here when it returns, so its time is the step's."""
-        return self._call(batch, step, True)
+        self.eager = training.enable_eager_debug or not training.enable_graph_mode
+        xla = training.enable_xla_compilation
+        self._call = self._step if self.eager else tf.function(self._step, jit_compile=xla, autograph=False)
 
     def compile(self, spec: Mapping[str, tf.TensorSpec]) -> None:
         """Get ready for a batch shape. A batch of nothing goes through, because half of the work is done by the first
         call; it changes no variable."""
-        nothing = {name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()}
-        self._call(nothing, 0, False)
+        self.run({name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()}, 0, apply=False)
 
-    def _call(self, batch: Batch, step: int, apply: bool) -> dict[str, float]:
+    def run(self, batch: Batch, step: int, apply: bool = True) -> dict[str, float]:
+        """Train on one batch; the numbers are here when it returns, so its time is the step's."""
         self.largest_batch = max(self.largest_batch, int(batch["tokens"].shape[0]))
-        numbers = self._function(batch)(dict(batch), tf.constant(step, tf.int64), tf.constant(apply))
+        numbers = self._call(dict(batch), tf.constant(step, tf.int64), tf.constant(apply), self.micro_batches)
         return dict(zip(self.names, numbers.numpy().tolist(), strict=True))
 
-    def _function(self, batch: Batch) -> Any:
-        if self.eager:
-            return self._step
-        shape = (self.micro_batches, *sorted((name, *part.shape) for name, part in batch.items()))
-        if shape not in self._compiled:
+    def _step(self, batch: dict[str, Any], step: Any, apply: Any, micro_batches: int) -> Any:
+        """What is compiled, once for each shape of batch and each number of parts that it is cut into."""
+        if tf.inside_function():
             current_monitor().count("step.traces")
-            xla = self.training.enable_xla_compilation
-            self._compiled[shape] = tf.function(self._step, jit_compile=xla, autograph=False)
-        return self._compiled[shape]
-
-    def _step(self, batch: dict[str, Any], step: Any, apply: Any) -> Any:
-        wide = widen(batch)
-        losses, outputs, gradients = self._gradients(wide, step)
+        losses, outputs, gradients = self._gradients(parts_of(widen(batch), micro_batches), step)
         if self.model.precision == "float16":
             gradients = [gradient / self.loss_scale for gradient in gradients]
         norm, loss = tf.linalg.global_norm(gradients), tf.add_n(list(losses.values()))
@@ -87,10 +73,9 @@ class Step:
         self.names = list(numbers)
         return tf.stack([tf.cast(value, tf.float32) for value in numbers.values()])
 
-    def _gradients(self, batch: dict[str, Any], step: Any) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
+    def _gradients(self, cut: list[dict[str, Any]], step: Any) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
         """Losses and gradients of a batch, if need be in parts that fit into memory: then means over the parts, in
         which each counts as much as it has utterances (the rows that only fill up are all in the last one)."""
-        cut = parts_of(batch, self.micro_batches)
         parts = [self._part_gradients(part, step, at) for at, part in enumerate(cut)]
         if len(parts) == 1:
             return parts[0]

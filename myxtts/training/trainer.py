@@ -3,11 +3,12 @@
     feed = Feed(Cache("voice.cache"), config)
     XTTSTrainer(config, build_model(config, feed), run="runs/voice").train(feed)
 
-A run directory that already holds a run is gone on with. What one step needs and returns is in `step.py`.
+A run directory that already holds a run is resumed. What one step needs and returns is in `step.py`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import time
@@ -19,18 +20,22 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from myxtts.config.config import XTTSConfig
+from myxtts.data.device import first_gpu
 from myxtts.data.pipeline import Feed
+from myxtts.data.tuples import feed_behind
 from myxtts.errors import CheckpointError, TrainingError
 from myxtts.models import weights
 from myxtts.monitor import Monitor, current_monitor, start_monitor
 from myxtts.training.budget import DEFAULT_STEPS, Budget
 from myxtts.training.checkpoint import Checkpoints, Loaded
 from myxtts.training.damage import damaged_utterances
+from myxtts.training.feed_search import KNOBS
+from myxtts.training.feed_tuning import FeedTuning
 from myxtts.training.recorder import Recorder
 from myxtts.training.samples import Samples
-from myxtts.training.setup import example_voice, prepare_tensorflow
+from myxtts.training.setup import prepare_tensorflow
 from myxtts.training.signals import StopSignals
-from myxtts.training.source import Batch, source_of
+from myxtts.training.source import Batch, DatasetSource, FeedSource, as_batch, source_of
 from myxtts.training.step import Step
 from myxtts.training.validate import METRIC, Validator
 
@@ -53,40 +58,64 @@ class XTTSTrainer:
         resume_command: str = "the same command",
         replan: bool = False,
     ):
-        """`replan`: go on with a run although its data or batches are others now."""
+        """`replan`: resume a run although its data or batches have changed."""
         self.config, self.model, self.training = config, model, config.training
         self.run, self._replan = Path(run or config.training.run_dir or "runs/voice"), replan
         self._resume_command = resume_command
         # The current one has seen the feed being made; one that has seen steps belongs to an earlier training.
         seen = current_monitor().steps or current_monitor().counters["step.traces"]
         self.monitor: Monitor = start_monitor() if seen else current_monitor()
+        self._step: Any = None
+        self._at = 0
 
     def train(self, train_dataset: Data, val_dataset: Data | None = None) -> dict[str, Any]:
         """Train until the budget is spent, a signal comes or validation stops improving. Returns a summary."""
         prepare_tensorflow(self.config)
-        self._source = source_of(train_dataset)
-        self._validation = None if val_dataset is None else source_of(val_dataset)
-        self._voice = example_voice(train_dataset) if isinstance(train_dataset, Feed) else None
+        self._may_tune = self.config.data.auto_tune_performance  # the feed's settings may say the same or not
+        if (feed := feed_behind(train_dataset)) is not None:
+            self.config = dataclasses.replace(self.config, data=feed.data)  # with what the caches have settled
+        self._source = self._source_of(train_dataset)
+        self._validation = None if val_dataset is None else self._source_of(val_dataset)
+        self._voice = self._source.voice(self.model.description.reference_frames)
         self._budget = Budget.of(self.training, self._source.steps_per_epoch)
         self._step = Step(self.model, self.training, self._budget.steps or DEFAULT_STEPS)
         self._validator = Validator(self.model, self._step.eager)
         self._at, self._seconds = 0, 0.0  # steps and seconds that the run has behind it
         self._bad_in_a_row = self._returns = self._worse_in_a_row = 0
         with Checkpoints(self.run, self.training.keep_checkpoints) as self._checkpoints:
-            found = self._checkpoints.latest_sound()
+            found = self._checkpoints.latest_intact()
             if found is not None:
                 self._restore(found)
-            self.config.to_yaml(self.run / "config.yaml")  # not before: a run that may not go on keeps its own
+            self.config.to_yaml(self.run / "config.yaml")  # not before: a run that may not be resumed keeps its own
             resumed_at = None if found is None else self._at
             per_epoch = self._source.steps_per_epoch
             with Recorder(self.run, self.monitor, self._budget, per_epoch, resumed_at) as self._recorder:
                 self._traced = self._traces()
                 if self._budget.is_spent(self._at, self._seconds):
-                    self._recorder.say("the run is already there: give more --steps, --epochs or --minutes to go on")
+                    self._recorder.say("this run is finished: give more --steps, --epochs or --minutes to resume it")
                     return self._summary("already done", interrupted=False)
                 self._compile_all()
+                self._tuning = self._watch_feed()
                 with StopSignals() as stop:
                     return self._loop(stop)
+
+    def train_step(self, *batch: Any) -> dict[str, float]:
+        """One step by hand on a batch, a feed's or (tokens, mel, text_len, mel_len), given whole or part by part.
+        Returns its losses. Checkpoints, validation and the log are what `train` does besides."""
+        parts = as_batch(batch[0] if len(batch) == 1 else batch)
+        parts = {name: tf.convert_to_tensor(part) for name, part in parts.items()}
+        if self._step is None:
+            self._step = Step(self.model, self.training, self.training.steps or DEFAULT_STEPS)
+        numbers = self._step.run(parts, self._at)
+        self._at += 1
+        return numbers
+
+    @property
+    def performance_monitor(self) -> Monitor:
+        return self.monitor
+
+    def _source_of(self, data: Data) -> FeedSource | DatasetSource:
+        return source_of(data, self.config.data, self.model.description)
 
     # ---- beginning --------------------------------------------------------------------------------------------------
 
@@ -107,6 +136,13 @@ class XTTSTrainer:
         self._recorder.event("compiled", self._at, shapes=len(specs), seconds=round(time.perf_counter() - started, 2))
         self._samples = self._choose_samples() if self.training.sample_steps else None
 
+    def _watch_feed(self) -> FeedTuning | None:
+        """Only a feed can have its settings changed in between: it reaches any step, so no batch is lost."""
+        feed = getattr(self._source, "feed", None)
+        if not isinstance(feed, Feed) or not (self._may_tune and feed.data.auto_tune_performance):
+            return None
+        return FeedTuning(feed, self.config, first_gpu() is not None, self._recorder.say)
+
     def _choose_samples(self) -> Samples:
         batches = (self._validation or self._source).one_pass(1)
         samples = Samples(self.model, next(batches), self.run / "samples")
@@ -121,7 +157,7 @@ class XTTSTrainer:
         batches, why = self._source.batches(self._at), "done"
         try:
             while not self._budget.is_spent(self._at, self._seconds):
-                if not self._one_step(batches):
+                if not self._one_step(batches) or self._feed_changed():
                     batches.close()
                     batches = self._source.batches(self._at)
                 self._seconds = before + time.monotonic() - began
@@ -135,6 +171,15 @@ class XTTSTrainer:
             batches.close()
         return self._end(why, bool(stop.name))
 
+    def _feed_changed(self) -> bool:
+        """Whether waiting for data has led to other settings of the feed, which then are the run's."""
+        if self._tuning is None or not self._tuning.after_step(*self._took):
+            return False
+        self.config = dataclasses.replace(self.config, data=self._tuning.data)
+        self.config.to_yaml(self.run / "config.yaml")
+        self._recorder.event("feed_settings", self._at, **{name: getattr(self.config.data, name) for name in KNOBS})
+        return True
+
     def _one_step(self, batches: Iterator[Batch]) -> bool:
         """One batch through; False if the run went back to an earlier step."""
         asked = time.perf_counter()
@@ -145,7 +190,8 @@ class XTTSTrainer:
         numbers = self._within_memory(self._step, lambda: self._step.run(batch, self._at))
         done = time.perf_counter()
         self._at += 1
-        self._recorder.step(self._at, self._seconds, batch, numbers, (came - asked) * 1e3, (done - came) * 1e3)
+        self._took = (came - asked) * 1e3, (done - came) * 1e3
+        self._recorder.step(self._at, self._seconds, batch, numbers, *self._took)
         if numbers["finite"]:
             self._bad_in_a_row = 0
             return True
@@ -172,7 +218,7 @@ class XTTSTrainer:
         """The last checkpoint. A signal's is saved at once: whoever sent it may not wait for a validation."""
         if interrupted:
             self._save(None)
-            self._recorder.say(f"{why} at step {self._at}; saved. Go on with: {self._resume_command}")
+            self._recorder.say(f"{why} at step {self._at}; saved. Resume with: {self._resume_command}")
         elif self._at % self.training.validation_steps:
             self._save(self._validate())
         self._report()
@@ -234,19 +280,18 @@ class XTTSTrainer:
         weights.set_weights(self.model, found.tensors["weights"])
         self._step.restore(found.tensors["optimiser"], found.tensors["ema"])
         if self._budget.seconds is None and self._budget.steps is not None:
-            self._step.total_steps.assign(self._budget.steps)  # a run may be made longer when it goes on
+            self._step.total_steps.assign(self._budget.steps)  # a run may be made longer when it is resumed
         self._seconds = float(found.state["seconds"])
         self._worse_in_a_row = int(found.state["worse_in_a_row"])
 
     def _check_symbols(self, found: Loaded) -> None:
         """Other symbols or languages in the same numbers would fit the weights and mean something else."""
-        for name in ("size", "head"):
-            was, wanted = getattr(found.description, name), getattr(self.model.description, name)
-            if was != wanted:
-                raise CheckpointError(
-                    f"{self.run} has model.{name}={was}, not {wanted}: leave it as it was, choose another --run, or "
-                    "start over with --reset"
-                )
+        was, wanted = found.description.size, self.model.description.size
+        if was != wanted:
+            raise CheckpointError(
+                f"{self.run} has model.size={was}, not {wanted}: leave it as it was, choose another --run, or start "
+                "over with --reset"
+            )
         for name in ("token_table", "languages"):
             old, new = getattr(found.description, name), getattr(self.model.description, name)
             if old != new:
@@ -301,7 +346,7 @@ class XTTSTrainer:
 
     def _go_back(self, damaged: list[str]) -> None:
         """To the last good checkpoint with half the learning rate; a clear end if that was tried often enough."""
-        found = self._checkpoints.latest_sound()
+        found = self._checkpoints.latest_intact()
         self._returns += 1
         if found is None or self._returns > _RETURNS:
             names = f"; the cache holds damaged utterances: {', '.join(damaged)}" if damaged else ""

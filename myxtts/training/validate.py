@@ -41,7 +41,7 @@ class Validator:
     def run(self, batches: Iterable[Mapping[str, Any]], optimiser: Adam) -> dict[str, float]:
         """Means over all finite batches, weighted by their frames; sets the model's duration scale on the way.
 
-        Log durations are learnt by squared error, whose best guess is short by about a tenth (MODEL.md): the scale
+        Log durations are learnt by squared error, whose best guess is short by about a tenth: the scale
         makes the predicted length of all clips together the true one.
         """
         sums: dict[str, float] = {}

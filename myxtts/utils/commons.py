@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from myxtts.cache.manifest import is_cache
 from myxtts.cache.pack import default_cache
-from myxtts.cache.reader import is_cache
 from myxtts.config.config import XTTSConfig
-from myxtts.performance.starting_points import with_starting_point
+from myxtts.data.starting_points import with_starting_point
 
 __all__ = ["auto_tune_performance_settings"]
 
@@ -22,6 +22,6 @@ def auto_tune_performance_settings(config: XTTSConfig) -> XTTSConfig:
     cache = path if path is None or is_cache(path) else default_cache(path)
     if cache is None or not is_cache(cache):
         return with_starting_point(config)
-    from myxtts.performance.tune import tune
+    from myxtts.tuner.tune import tune
 
     return tune(config, cache).config

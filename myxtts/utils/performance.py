@@ -3,22 +3,22 @@
     start_performance_monitoring()
     for batch in batches:
         ...
-        get_performance_monitor().log_step_timing(data_ms, compute_ms, batch_size)     # milliseconds
+        get_performance_monitor().log_step_timing(data_seconds, compute_seconds, batch_size)
     print_performance_report()
 
-Times are milliseconds everywhere: `log_step_timing(data, compute, batch)` takes what the step waited for its batch,
-what it then computed, and how many utterances it had. An `XTTSTrainer` starts a monitor of its own; the machine is
-sampled into whichever is in use.
+`log_step_timing(data, compute, batch)` takes what the step waited for its batch and what it then computed, both in
+seconds as `time.perf_counter` gives them, and how many utterances it had. An `XTTSTrainer` starts a monitor of its own
+(`trainer.performance_monitor`); the machine is sampled into whichever is in use.
 """
 
 from __future__ import annotations
 
 import threading
 
+from myxtts.machine.sampler import MachineSampler
 from myxtts.monitor import Monitor as PerformanceMonitor
 from myxtts.monitor import current_monitor as get_performance_monitor
 from myxtts.monitor import start_monitor
-from myxtts.performance.machine import MachineSampler
 
 __all__ = [
     "PerformanceMonitor",

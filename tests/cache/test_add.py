@@ -9,10 +9,11 @@ import pytest
 from corpora import sentence, write_tone
 
 from myxtts.cache.add import add
-from myxtts.cache.format import load_manifest
-from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.manifest import load_manifest
+from myxtts.cache.pack import pack
 from myxtts.cache.publish import building_folder
 from myxtts.cache.reader import Cache
+from myxtts.cache.settings import PackSettings
 from myxtts.cache.verify import repair, verify
 from myxtts.cli import main
 from myxtts.corpus.read import open_corpus
@@ -146,13 +147,14 @@ def test_an_empty_corpus_is_not_added(anna, tmp_path):
 
 def test_a_killed_addition_goes_on_and_ends_the_same(anna, bob, tmp_path, monkeypatch):
     from myxtts.cache import pack as packing
+    from myxtts.cache import prepare
 
     undisturbed, killed = tmp_path / "a.cache", tmp_path / "b.cache"
     pack(open_corpus(anna), undisturbed, CHARACTERS)
     shutil.copytree(undisturbed, killed)
     add(open_corpus(bob), undisturbed)
 
-    monkeypatch.setattr(packing, "_ROWS_PER_TASK", 2)
+    monkeypatch.setattr(prepare, "_ROWS_PER_TASK", 2)
     original, calls = packing._write, []
 
     def interrupted(writer, outcomes, place):
@@ -201,6 +203,18 @@ def test_damage_in_any_of_several_corpora_is_repaired(anna, bob, tmp_path, capsy
     assert "holds 2 corpora, 1 given" in capsys.readouterr().err
     assert main(["verify", str(cache), "--fix", str(anna), str(bob)]) == 0
     assert {path.name: path.read_bytes() for path in cache.iterdir()} == whole
+
+
+def test_nothing_is_added_to_a_cache_whose_texts_were_read_otherwise(anna, bob, tmp_path, monkeypatch):
+    """Half of it would say numbers in one way, half in another."""
+    cache = tmp_path / "v.cache"
+    with monkeypatch.context() as patch:
+        patch.setattr("myxtts.features.text._REVISION", 1)
+        pack(open_corpus(anna), cache, CHARACTERS)
+    before = (cache / "cache.json").read_bytes()
+    with pytest.raises(CacheMismatch, match="myxtts pack --rebuild"):
+        add(open_corpus(bob), cache)
+    assert (cache / "cache.json").read_bytes() == before
 
 
 def test_no_cache_to_add_to_is_an_error(anna, tmp_path):

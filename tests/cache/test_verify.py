@@ -120,7 +120,7 @@ def test_half_a_surrogate_in_the_manifest_is_damage(cache):
 
 
 def test_other_formats_are_refused_with_the_command(cache):
-    from myxtts.cache.format import dump_manifest, load_manifest
+    from myxtts.cache.manifest import dump_manifest, load_manifest
 
     body = load_manifest(cache)
     (cache / MANIFEST).write_bytes(dump_manifest({**body, "format": 99}))

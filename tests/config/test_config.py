@@ -90,6 +90,14 @@ def test_an_older_file_can_be_overridden(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize("number", ["1e-4", "1.0e-4", "0.0001", "1E-4"])
+def test_a_number_may_be_written_as_people_write_it(tmp_path, number):
+    (tmp_path / "c.yaml").write_text(f"training: {{learning_rate: {number}}}")
+    assert load(tmp_path / "c.yaml").training.learning_rate == 1e-4
+    assert load(overrides=[f"training.learning_rate={number}"]).training.learning_rate == 1e-4
+    assert load(overrides=["data.speaker=1e4x"]).data.speaker == "1e4x"
+
+
 def test_precedence_of_preset_file_and_override(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("data: {num_workers: 3}")
@@ -124,10 +132,27 @@ def test_shipped_files_load():
         load(preset="gpu24gb")
 
 
+def test_what_the_config_verb_prints_gives_what_was_given_and_nothing_else(tmp_path, capsys):
+    """So `myxtts config > my.yaml` leaves all other settings to the cache and the machine."""
+    from myxtts.cli import main
+
+    settings = ["data.batch_size=56", "data.speaker='a: #b'", "data.speaker_pattern='(?P<speaker>x)\\n'"]
+    assert main(["config", "--preset", "cpu", *(word for each in settings for word in ("--set", each))]) == 0
+    text = capsys.readouterr().out
+    (tmp_path / "my.yaml").write_text(text, encoding="utf-8")
+    loaded, given = load(tmp_path / "my.yaml"), load(preset="cpu", overrides=settings)
+    assert loaded == given
+    assert loaded.data.given.keys() == given.data.given.keys()
+    assert "\n  # trim_db: 45.0\n" in text
+    assert "\n  batch_size: 56  # --set\n" in text
+
+
 def test_config_verb_prints_one_json_object():
     command = [sys.executable, "-m", "myxtts", "config", "--json", "--set", "data.batch_size=48"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["data"]["batch_size"] == 48
+    shown = json.loads(done.stdout)
+    assert shown["data"]["batch_size"] == 48
+    assert shown["given"] == {"data.batch_size": "--set"}
     failed = subprocess.run([*command, "--set", "data.nothing=1"], capture_output=True, text=True)
     assert failed.returncode == 2
     assert "data.nothing" in json.loads(failed.stdout)["error"]["message"]

@@ -13,8 +13,8 @@ import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myxtts.cache.pack import PackSettings
-from myxtts.cache.prepare import make_symbols
+from myxtts.cache.prepare import make_readings
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import DataConfig
 from myxtts.corpus.check import _Doubts, check
 from myxtts.corpus.picture import draw
@@ -29,7 +29,7 @@ from myxtts.features.text import TextFrontend
 SETTINGS = PackSettings.from_config(DataConfig())
 
 
-def checked(folder: Path, spell=make_symbols, **options) -> Report:
+def checked(folder: Path, spell=make_readings, **options) -> Report:
     hear = partial(hear_clips, settings=SETTINGS.audio)
     return check(open_corpus(folder, **options), hear, partial(spell, frontend=SETTINGS.text), 2)
 
@@ -125,7 +125,7 @@ def test_texts_that_surely_can_be_spoken_are_not_spoken(good_folder):
 
     def spell(rows, frontend: TextFrontend):
         asked.extend(row.text for row in rows)
-        return make_symbols(rows, frontend)
+        return make_readings(rows, frontend)
 
     rows = good_rows(good_folder)[:20]
     odd = [b"good00020|Hm!", b"good00021|?!", b"good00022|\xe2\x99\xa5", b"good00023|na\xc3\xafve", b"good00024|1 2 3"]
@@ -142,13 +142,25 @@ def test_texts_that_surely_can_be_spoken_are_not_spoken(good_folder):
 
 
 @settings(max_examples=60)
-@given(st.text("abeghrstuy AEHN'.-?1<&", max_size=12), st.sampled_from(["en-us", "fa", "fr-fr", "cmn", "da", "ru"]))
+@given(st.text("abeghrstuy AEHN'.-?1<&*", max_size=12), st.sampled_from(["en-us", "fa", "fr-fr", "cmn", "da", "ru"]))
 def test_a_text_that_is_not_spoken_has_the_verdict_of_the_packer(text, language):
     row = Utterance(1, "a", Path("a.wav"), text, "me", language)
-    doubts = _Doubts(partial(make_symbols, frontend=SETTINGS.text))
+    doubts = _Doubts(partial(make_readings, frontend=SETTINGS.text))
     doubts([dataclasses.replace(row, text="hello")])  # from now on the language is known
-    (packer,) = make_symbols([row], SETTINGS.text)
-    assert isinstance(doubts([row])[0], RowError) == isinstance(packer, RowError)
+    (packer,), (checked_,) = make_readings([row], SETTINGS.text), doubts([row])
+    assert isinstance(getattr(checked_, "symbols", None), RowError) == isinstance(packer.symbols, RowError)
+    assert getattr(checked_, "left_out", "") == packer.left_out
+
+
+def test_symbols_that_nobody_hears_are_named(good_folder):
+    """Plain ASCII too, which is not spoken otherwise."""
+    rows = good_rows(good_folder)[:20]
+    rows[3] = "good00003|Some words here \U0001f642 and there".encode()
+    rows[5] = b"good00005|Some ^ words and others here"
+    warned = {problem.row: problem.message for problem in checked(with_rows(good_folder, rows)).problems}
+    assert warned.keys() == {4, 6}
+    assert "\U0001f642" in warned[4]
+    assert "^" in warned[6]
 
 
 def test_no_rows_are_an_error(good_folder):
@@ -159,7 +171,7 @@ def test_no_rows_are_an_error(good_folder):
 def test_progress_reaches_every_row(good_folder):
     shown = []
     corpus = open_corpus(with_rows(good_folder, [*good_rows(good_folder), b"gone|Some text"]))
-    hear, spell = partial(hear_clips, settings=SETTINGS.audio), partial(make_symbols, frontend=SETTINGS.text)
+    hear, spell = partial(hear_clips, settings=SETTINGS.audio), partial(make_readings, frontend=SETTINGS.text)
     check(corpus, hear, spell, 1, lambda rows, errors: shown.append((rows, errors)))
     assert shown == [(16, 0), (31, 1)]
 
@@ -168,7 +180,7 @@ def test_the_list_has_every_problem_in_order(good_folder, tmp_path):
     rows = good_rows(good_folder)
     rows[4] = b"good00004|"
     report = checked(with_rows(good_folder, [*rows, b"gone|Some text", rows[0].replace(b"good00000", b"good00004")]))
-    report.write_list(tmp_path / "list.jsonl")
+    (tmp_path / "list.jsonl").write_bytes(report.list_problems())
     listed = [json.loads(line) for line in (tmp_path / "list.jsonl").read_text().splitlines()]
     assert [(line["row"], line["reason"], line["kind"]) for line in listed] == [
         (5, "empty_text", "error"),

@@ -8,8 +8,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import pytest
 from corpora import write_corpus
 
-from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.pack import pack
 from myxtts.cache.reader import Cache
+from myxtts.cache.settings import PackSettings
 from myxtts.corpus.read import open_corpus
 from myxtts.features.audio import AudioSettings
 from myxtts.features.text import TextFrontend

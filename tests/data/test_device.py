@@ -3,9 +3,16 @@
 Two logical CPU devices stand in for a host and a GPU. They need a process of their own.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import tensorflow as tf
+
+from myxtts.data.device import first_gpu
 
 STAGING = """
 import os, sys
@@ -52,6 +59,18 @@ def test_batches_are_staged_on_the_device(tmp_path):
     command = [sys.executable, "-c", STAGING, benchmarks, tmp_path / "big.cache"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_of_several_gpus_one_is_used_and_that_is_said_once(monkeypatch, caplog):
+    gpus = [tf.config.LogicalDevice(f"/device:GPU:{n}", "GPU") for n in range(3)]
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind: gpus if kind == "GPU" else [])
+    assert first_gpu() == first_gpu() == "/device:GPU:0"
+    assert caplog.text.count("1 of 3 GPUs is used, /device:GPU:0") == 1
+    assert "CUDA_VISIBLE_DEVICES" in caplog.text
+    caplog.clear()
+    del gpus[1:]
+    assert first_gpu() == "/device:GPU:0"
+    assert caplog.text == ""
 
 
 def test_how_many_are_staged_ahead_follows_the_settings():

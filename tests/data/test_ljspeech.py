@@ -162,7 +162,7 @@ def test_the_errors_of_the_rooms_reach_the_user(tmp_path):
 # -- the cache ---------------------------------------------------------------------------------------------------------
 
 
-def test_precompute_keeps_a_cache_that_fits_and_overwrites_on_request(folder):
+def test_precompute_keeps_a_cache_that_fits_and_overwrites_on_request(folder, caplog):
     facade = LJSpeechDataset(folder, feed_config())
     made = (folder / "cached_features" / "voice.cache" / "cache.json").stat().st_ino
     for precompute in (facade.precompute_mels, facade.precompute_tokens):
@@ -170,10 +170,23 @@ def test_precompute_keeps_a_cache_that_fits_and_overwrites_on_request(folder):
         assert (summary["utterances"], summary["mode"]) == (UTTERANCES, "precompute")
         assert (folder / "cached_features" / "voice.cache" / "cache.json").stat().st_ino == made
     (folder / "metadata.csv").write_text("utt00000|Only one.\n", encoding="utf-8")
-    with pytest.raises(CacheMismatch, match="has changed since"):
-        facade.precompute_mels()
+    assert facade.precompute_mels()["utterances"] == UTTERANCES
+    assert f"'myxtts pack --rebuild {folder} -o {facade.cache_path}' packs them" in caplog.text
     assert facade.precompute_tokens(overwrite=True)["utterances"] == 1
     assert len(facade) == 1
+
+
+@pytest.mark.parametrize("which", ["precompute_mels", "precompute_tokens"])
+def test_packing_shows_a_progress_bar(folder, which, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    shutil.rmtree(folder / "cached_features")
+    facade = LJSpeechDataset(folder, feed_config())
+    getattr(facade, which)(num_workers=2)
+    shown = capsys.readouterr().err
+    assert "packing:" in shown
+    assert f"/{UTTERANCES} [" in shown
+    getattr(facade, which)()
+    assert "packing" not in capsys.readouterr().err, "what is there need not be packed"
 
 
 def test_precompute_mels_makes_mels_in_any_mode(folder):
@@ -184,27 +197,11 @@ def test_precompute_mels_makes_mels_in_any_mode(folder):
     assert facade.precompute_tokens()["mode"] == "precompute"
 
 
-@pytest.mark.parametrize(
-    ("change", "flag"),
-    [
-        ({"trim_db": 20.0}, "auto_rebuild_mel_cache"),
-        ({"text_blank": True}, "auto_rebuild_token_cache"),
-        ({"trim_db": 20.0, "text_blank": True}, "both"),
-    ],
-    ids=["audio", "tokens", "both"],
-)
-def test_a_cache_of_other_settings_is_rebuilt_if_allowed(folder, caplog, change, flag):
-    flags = ["auto_rebuild_mel_cache", "auto_rebuild_token_cache"] if flag == "both" else [flag]
+def test_a_cache_of_other_settings_is_packed_again(folder, caplog):
+    """Which flag allows what is tested in cache/test_open.py, through this door too."""
     before = cache_of(folder)
-    for forbidden in flags:
-        facade = LJSpeechDataset(folder, feed_config(**change, **{forbidden: False}))
-        with pytest.raises(CacheMismatch, match=r"other settings .* run 'myxtts pack --rebuild"):
-            facade.create_tf_dataset()
-    assert cache_of(folder).id == before.id
-    unneeded = {"auto_rebuild_mel_cache", "auto_rebuild_token_cache"} - set(flags)
-    facade = LJSpeechDataset(folder, feed_config(**change, **dict.fromkeys(unneeded, False)))
-    dataset = facade.create_tf_dataset()
-    assert "packing again" in caplog.text
+    dataset = LJSpeechDataset(folder, feed_config(trim_db=20.0, text_blank=True)).create_tf_dataset()
+    assert "data.trim_db is 20.0 (Python), the cache has 45.0" in caplog.text
     after = cache_of(folder)
     assert after.id != before.id
     assert_holds_the_cache(epoch(dataset), after)
@@ -213,9 +210,10 @@ def test_a_cache_of_other_settings_is_rebuilt_if_allowed(folder, caplog, change,
 def test_a_cache_without_mel_is_rebuilt_when_mel_is_wanted(folder):
     shutil.rmtree(folder / "cached_features")
     LJSpeechDataset(folder, feed_config(preprocessing_mode="on_the_fly")).precompute_tokens()
-    with pytest.raises(CacheMismatch, match="mode audio, not precompute"):
-        LJSpeechDataset(folder, feed_config(auto_rebuild_mel_cache=False)).create_tf_dataset()
-    LJSpeechDataset(folder, feed_config()).create_tf_dataset()
+    wanted = {"preprocessing_mode": "precompute"}
+    with pytest.raises(CacheMismatch, match="the cache has audio only"):
+        LJSpeechDataset(folder, feed_config(**wanted, auto_rebuild_mel_cache=False)).create_tf_dataset()
+    LJSpeechDataset(folder, feed_config(**wanted)).create_tf_dataset()
     assert cache_of(folder).mode == "precompute"
 
 
@@ -240,6 +238,21 @@ def test_a_flipped_byte_is_named_and_mended(folder, file):
     assert (mended["sound"], mended["damaged"], mended["repaired"], mended["unrepaired"]) == (True, 1, 1, 0)
     assert mended["damaged_utterances"] == [last]
     assert facade.verify_and_fix_cache()["damaged"] == 0
+
+
+def test_what_is_mended_is_read_as_it_was_packed(tmp_path):
+    """Though the settings that it was packed with are not given again."""
+    folder = write_corpus(tmp_path / "voice", 4)
+    rows = (folder / "metadata.csv").read_text(encoding="utf-8").splitlines()
+    (folder / "metadata.csv").write_text("\n".join("|".join(row.split("|")[:3]) for row in rows), encoding="utf-8")
+    LJSpeechDataset(folder, feed_config(language="de", text_tokens="phonemes")).precompute_mels()
+    path = folder / "cached_features" / "voice.cache" / "tokens.npy"
+    data = bytearray(path.read_bytes())
+    data[-4] ^= 1
+    path.write_bytes(data)
+    facade = LJSpeechDataset(folder)
+    assert {row.language for row in facade.corpus.rows()} == {"de"}
+    assert facade.verify_and_fix_cache()["repaired"] == 1
 
 
 def test_what_cannot_be_mended_is_named(folder):

@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from myxtts.data.buckets import BucketTable, plan_buckets
-from myxtts.data.order import Batch, Order, References, balance_weights, shard_rows
-from myxtts.data.permutation import draw, grid, permute, stream, tensorflow_arrays
+from myxtts.data.graph import GraphOrder, tensorflow_arrays
+from myxtts.data.order import Batch, Order, balance_weights, shard_rows
+from myxtts.data.permutation import draw, grid, permute, stream
+from myxtts.data.references import References
 from myxtts.errors import ConfigError
 
 relaxed = settings(max_examples=40)
@@ -330,26 +332,22 @@ ORDERS = {
 }
 
 
+def in_graph(order: Order, steps: list[int], references: References | None = None) -> list[dict]:
+    """What a graph computes for these steps, each cut to its batch."""
+    compute = tf.function(GraphOrder(order, references).batches, input_signature=[tf.TensorSpec([None], tf.int64)])
+    made = {name: field.numpy() for name, field in compute(tf.constant(steps, tf.int64)).items()}
+    rows = [{name: field[at] for name, field in made.items()} for at in range(len(steps))]
+    return [{name: field[: row["batch"]] if field.ndim else field for name, field in row.items()} for row in rows]
+
+
 @pytest.mark.parametrize("name", ORDERS)
 def test_a_graph_gives_the_batches_of_numpy(name):
-    order = ORDERS[name]()
-    batch_of = tf.function(order.tf_batch, input_signature=[tf.TensorSpec([], tf.int64)])
-    for step in (0, 1, 2, 57, 10**6, 2**32 - 1):
-        element = batch_of(tf.constant(step, tf.int64))
+    order, steps = ORDERS[name](), [0, 1, 2, 57, 10**6, 2**32 - 1]
+    for step, element in zip(steps, in_graph(order, steps), strict=True):
         assert_same(order.batch(step), element)
         cache, frames, tokens, size = order.buckets[int(element["bucket"])]
         assert (element["frames"], element["tokens"], element["cache"]) == (frames, tokens, cache)
         assert size == element["batch"] == len(element["utterances"])
-
-
-@pytest.mark.parametrize("name", ORDERS)
-def test_a_dataset_gives_the_batches_of_numpy_from_any_step(name):
-    order = ORDERS[name]()
-    for start, stop, block in ((0, 70, 64), (41, 100, 7)):
-        elements = list(order.dataset(start, stop, block_steps=block).as_numpy_iterator())
-        assert [element["step"] for element in elements] == list(range(start, stop))
-        for element in elements:
-            assert_same(order.batch(int(element["step"])), element)
 
 
 @settings(max_examples=15)
@@ -357,77 +355,23 @@ def test_a_dataset_gives_the_batches_of_numpy_from_any_step(name):
 def test_tensorflow_agrees_on_any_table(table, seed, steps, weighted):
     weights = [1.0 + np.arange(150) % 3] if weighted else None
     order = Order(seed, table, utterance_weights=weights)
-    expected, found = order.batches(steps), order.tf_batches(tf.constant(steps, tf.int64))
+    expected, found = order.batches(steps), GraphOrder(order).batches(tf.constant(steps, tf.int64))
     for name, values in expected._asdict().items():
         assert np.array_equal(found[name], values)
 
 
-def test_batches_of_one_size_have_a_static_shape():
-    spec = Order(0, table_of(50)).dataset().element_spec
-    assert spec["utterances"].shape == (4,)
-    assert spec["utterances"].dtype == tf.int64
-    assert ORDERS["budget"]().dataset().element_spec["utterances"].shape == (None,)
-
-
-def test_the_dataset_goes_on_without_an_end():
-    order = Order(0, table_of(10))
-    last = next(iter(order.dataset(2**32 - 3).as_numpy_iterator()))
-    assert_same(order.batch(2**32 - 3), last)
-
-
-def test_importing_the_order_does_not_import_tensorflow():
-    code = "import sys, myxtts.data.order, myxtts.data.buckets; sys.exit('tensorflow' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-# References
-
-
-@relaxed
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=80), seeds, st.integers(0, 2**32 - 1))
-def test_a_reference_is_another_utterance_of_the_speaker(speakers, seed, step):
-    speakers = np.array(speakers)
-    utterances = np.arange(len(speakers))
-    reference, crop = References(seed, [speakers]).pick(utterances, step)
-    assert reference.dtype == np.int64
-    assert np.array_equal(speakers[reference], speakers)
-    alone = np.bincount(speakers)[speakers] == 1
-    assert np.array_equal(reference == utterances, alone)
-    assert crop.dtype == np.float32
-    assert ((crop >= 0) & (crop < 1)).all()
-
-
-def test_every_other_utterance_of_the_speaker_is_chosen_alike():
-    references = References(0, [np.array(["x", "a", "a", "a", "a", "y"])])
-    chosen = np.concatenate([references.pick(np.full(50, 2), step)[0] for step in range(80)])
-    counts = np.bincount(chosen, minlength=6)
-    assert counts[[0, 2, 5]].tolist() == [0, 0, 0]
-    assert counts[[1, 3, 4]].min() > 1200  # 1,333 expected, deviation 30
-
-
-def test_rows_and_steps_draw_for_themselves():
-    references = References(0, [np.zeros(1000, int)])
-    picks = np.stack([references.pick(np.zeros(20, int), step)[0] for step in range(20)])
-    crops = np.stack([references.pick(np.zeros(20, int), step)[1] for step in range(20)])
-    assert len(np.unique(picks)) > 250
-    assert len(np.unique(crops)) == 400
-
-
-def test_references_come_only_from_the_given_part_and_from_the_same_cache():
-    speakers = [np.array([0, 0, 0, 1]), np.array([0, 0, 0])]
-    references = References(0, speakers, utterances=[[0, 2, 3], [0, 1]])
-    for step in range(20):
-        assert references.pick([0, 2, 3], step, 0)[0].tolist() == [2, 0, 3]
-        assert references.pick([0, 1], step, 1)[0].tolist() == [1, 0]
-
-
-def test_references_in_a_dataset_are_those_of_numpy():
+def test_references_in_a_graph_are_those_of_numpy():
     order = Order(2, [table_of(30), table_of(70, batch=7)])
     references = References(2, [np.arange(30) % 4, np.arange(70) % 9])
-    for element in order.dataset(5, 60, references).as_numpy_iterator():
+    for element in in_graph(order, list(range(5, 60)), references):
         reference, crop = references.pick(element["utterances"], element["step"], element["cache"])
         assert np.array_equal(element["reference"], reference)
         assert np.array_equal(element["crop"], crop)
+
+
+def test_importing_the_order_does_not_import_tensorflow():
+    code = "import sys, myxtts.data.numpy_batches, myxtts.data.plan; sys.exit('tensorflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # Golden orders: a change here changes every run that is resumed. It must never happen by an upgrade.

@@ -12,8 +12,9 @@ from corpora import feed_config
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.pack import pack
 from myxtts.cache.reader import Cache
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import TrainingConfig
 from myxtts.corpus.read import open_corpus
 from myxtts.data.device import widen
@@ -125,6 +126,24 @@ def test_replicas_share_the_global_batches(cache, replicas):
         assert (joined["weight"][kept:] == 0).all()
 
 
+@pytest.mark.parametrize("data", [{}, {"frame_budget": 1200}, {"reference_frames": 0}])
+def test_the_dataset_is_the_order_from_any_step_and_over_the_ends_of_blocks(cache, data):
+    feed = Feed(cache, feed_config(**data))
+    for start, count in ((0, 70), (41, 90), (2**32 - 3, 3)):
+        batches = take(feed, count, start)
+        assert [int(batch["step"]) for batch in batches] == list(range(start, start + count))
+        for batch in batches:
+            expected = feed.order.batch(int(batch["step"]))
+            np.testing.assert_array_equal(batch["utterances"], expected.utterances)
+            np.testing.assert_array_equal(batch["weight"], expected.weight)
+            assert (batch["epoch"], batch["cache"], batch["bucket"]) == (expected.epoch, 0, expected.bucket)
+
+
+def test_batches_of_one_size_have_a_static_shape(cache):
+    assert Feed(cache, feed_config(batch_size=4)).dataset().element_spec["weight"].shape == (4,)
+    assert Feed(cache, feed_config(frame_budget=1200)).dataset().element_spec["weight"].shape == (None,)
+
+
 def test_another_seed_is_another_order_and_the_state_is_two_values(cache):
     config = feed_config()
     feed = Feed(cache, config)
@@ -159,9 +178,9 @@ def test_two_caches_are_mixed_by_weight(cache, tmp_path, corpus_folder):
 
 
 def test_caches_that_do_not_fit_are_never_fed_silently(cache, tmp_path, corpus_folder):
-    with pytest.raises(CacheMismatch, match="audio trim_db 45.0, not 60.0"):
+    with pytest.raises(CacheMismatch, match=r"trim_db is 60.0 \(Python\), the cache has 45.0"):
         Feed(cache, feed_config(trim_db=60.0))
-    with pytest.raises(CacheMismatch, match="tokens kind characters, not phonemes"):
+    with pytest.raises(CacheMismatch, match=r"text_tokens is phonemes \(Python\), the cache has characters"):
         Feed(cache, feed_config(text_tokens="phonemes"))
     symbols = list(TokenTable.base().symbols)
     other = TokenTable([*symbols[:5], *reversed(symbols[5:])])
@@ -230,10 +249,10 @@ def test_one_trace_per_bucket_and_none_after(cache):
 
 def test_audio_only_caches_say_how_to_be_fed(cache, feed_corpus, tmp_path):
     text = TextFrontend(kind="characters")
-    pack(open_corpus(feed_corpus), tmp_path / "a.cache", PackSettings(AudioSettings(), text, "audio"))
+    pack(open_corpus(feed_corpus), tmp_path / "a.cache", PackSettings(AudioSettings(), text, ("audio",)))
     audio_only = Cache(tmp_path / "a.cache")
     with pytest.raises(CacheMismatch, match="on_the_fly"):
-        Feed(audio_only, feed_config())
+        Feed(audio_only, feed_config(preprocessing_mode="precompute"))
     assert Feed(audio_only, feed_config(preprocessing_mode="auto")).payload == ("audio",)
     assert Feed(cache, feed_config(preprocessing_mode="auto")).payload == ("mel",)
 
@@ -276,6 +295,7 @@ print("ok")
 """
 
 
+@pytest.mark.slow
 def test_a_file_past_two_to_the_31_elements_is_fed_without_being_copied(tmp_path):
     benchmarks = Path(__file__).parents[2] / "benchmarks"
     command = [sys.executable, "-c", MEMORY, benchmarks, tmp_path / "big.cache"]
@@ -313,6 +333,7 @@ def run_until(folder, start, steps):
     return lines
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_with_the_very_next_batch(cache):
     undisturbed = run_until(cache.folder, 0, 12)
     first = run_until(cache.folder, 0, 7)

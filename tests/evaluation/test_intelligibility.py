@@ -135,7 +135,7 @@ def test_no_sentences_is_an_error():
 
 def test_moonshine_names_its_extra_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "moonshine_voice", None)
-    with pytest.raises(MissingExtra, match="evaluation"):
+    with pytest.raises(MissingExtra, match="moonshine-voice"):
         moonshine()
 
 

@@ -12,18 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myxtts.errors import RowError, TextError
-from myxtts.features.text import SPECIALS, TextFrontend, TokenTable, normalise, resolve_language
+from myxtts.features.letters import clean
+from myxtts.features.text import SPECIALS, TextFrontend, TokenTable, resolve_language
 
 ANY_TEXT = st.text(max_size=60)
 BARE = {"bos": False, "eos": False}
 
-# ---- normalise ------------------------------------------------------------------------------------------------------
+# ---- clean ----------------------------------------------------------------------------------------------------------
 
 
 @given(ANY_TEXT)
-def test_normalise_is_idempotent_and_leaves_nothing_invisible(text):
-    once = normalise(text)
-    assert normalise(once) == once
+def test_clean_is_idempotent_and_leaves_nothing_invisible(text):
+    once = clean(text)
+    assert clean(once) == once
     assert unicodedata.is_normalized("NFC", once)
     assert once == " ".join(once.split())
     kinds = {unicodedata.category(char) for char in once if char not in "\u200c\u200d"}
@@ -46,19 +47,19 @@ def test_normalise_is_idempotent_and_leaves_nothing_invisible(text):
         ("lone \ud800 surrogate", "lone surrogate"),
     ],
 )
-def test_normalise_examples(text, expected):
-    assert normalise(text) == expected
+def test_clean_examples(text, expected):
+    assert clean(text) == expected
 
 
-def test_normalise_keeps_arabic_and_persian_letters_apart():
-    assert normalise("علي كتاب على") == "علي كتاب على"
-    assert normalise("علی کتاب") == "علی کتاب"
+def test_clean_keeps_arabic_and_persian_letters_apart():
+    assert clean("علي كتاب على") == "علي كتاب على"
+    assert clean("علی کتاب") == "علی کتاب"
 
 
-def test_normalise_keeps_joiners_only_between_letters_that_join():
-    assert normalise("می\u200c\u200cخواهم") == "می\u200cخواهم"
-    assert normalise("\u200cمن\u200c a\u200cb \u200d") == "من ab"
-    assert normalise("क\u094d\u200dष") == "क\u094d\u200dष"
+def test_clean_keeps_joiners_only_between_letters_that_join():
+    assert clean("می\u200c\u200cخواهم") == "می\u200cخواهم"
+    assert clean("\u200cمن\u200c a\u200cb \u200d") == "من ab"
+    assert clean("क\u094d\u200dष") == "क\u094d\u200dष"
 
 
 # ---- the token table ------------------------------------------------------------------------------------------------
@@ -285,6 +286,7 @@ def test_characters_one_result_per_text(texts, language):
 def test_settings_are_json_and_tell_every_difference():
     makes = [
         {}, {"stress": False}, {"bos": False}, {"eos": False}, {"blank": True}, {"kind": "characters"},
+        {"normalise": False},
     ]  # fmt: skip
     written = [json.dumps(TextFrontend(**make).settings(), sort_keys=True) for make in makes]
     assert len(set(written)) == len(makes)
@@ -308,3 +310,24 @@ heavy = {"phonemizer", "espeakng_loader", "tensorflow", "scipy", "joblib"} & set
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+# ---- what nobody hears ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "left_out"), [
+    ("a plain text, with marks: 'yes' (it is) \u2014 \"so\".", ""),
+    ("I \u2665 you \U0001f642", "\u2665\U0001f642"),
+    ("a ^ b", "^"),
+    ("glyph \ue000", "\ue000"),
+    ("x\u0301", "\u0301"),
+])  # fmt: skip
+def test_nothing_is_left_out_in_silence(text, left_out):
+    [reading] = TextFrontend().read([text], "en")
+    assert reading.left_out == left_out
+    assert reading.symbols == TextFrontend().symbols([text], "en")[0]
+
+
+def test_characters_leave_out_pictures_only():
+    [reading] = TextFrontend("characters").read(["a ^ b \u2665 \ue000"], "en")
+    assert reading.left_out == "\ue000\u2665"

@@ -7,7 +7,7 @@ import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myxtts.features.wav import read_plain_wav
+from myxtts.features.wav import plain_wav_length, read_plain_wav
 
 
 def chunk(name, data):
@@ -34,6 +34,7 @@ def test_reads_what_libsndfile_reads(tmp_path_factory, samples, rate, before, af
     read, read_rate = read_plain_wav(path)
     expected, expected_rate = soundfile.read(path, dtype="int16")
     assert (read_rate, read.tolist()) == (expected_rate, expected.tolist())
+    assert plain_wav_length(path) == (len(samples), rate)
 
 
 def test_leaves_every_other_file_to_libsndfile(tmp_path):
@@ -55,8 +56,10 @@ def test_leaves_every_other_file_to_libsndfile(tmp_path):
     for name, data in others.items():
         (tmp_path / name).write_bytes(data)
         assert read_plain_wav(tmp_path / name) is None, name
-    assert read_plain_wav(tmp_path / "absent") is None
-    assert read_plain_wav(tmp_path) is None
+        assert plain_wav_length(tmp_path / name) is None, name
+    for path in (tmp_path / "absent", tmp_path):
+        assert read_plain_wav(path) is None
+        assert plain_wav_length(path) is None
 
 
 def test_too_long_a_clip_is_not_read(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -15,21 +16,21 @@ from myxtts.features.text import SPECIALS, TextFrontend
 from myxtts.inference.reference import save_reference
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.models import weights
-from myxtts.models.description import ModelDescription
+from myxtts.models.description import REFERENCE_FRAMES, ModelDescription
 from myxtts.models.xtts import XTTS
 
 ALPHABET = [*SPECIALS, *" .,!?'abcdefghijklmnopqrstuvwxyz0123456789"]
 
 
-def write_model(folder: Path, head: str, languages: list[str]) -> Path:
+def write_model(folder: Path, languages: list[str], **changes: Any) -> Path:
     description = ModelDescription(
         size="tiny",
-        head=head,
         token_table=ALPHABET,
         languages=languages,
         speakers=["one"],
         tokens=TextFrontend(kind="characters").settings(),
         audio=AudioSettings().fingerprint(),
+        **changes,
     )
     model = XTTS(description)
     model.set_statistics(-5.0, 2.0)
@@ -41,11 +42,17 @@ def write_model(folder: Path, head: str, languages: list[str]) -> Path:
 
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory) -> Path:
-    """A regression model with a voice of its own."""
-    folder = write_model(tmp_path_factory.mktemp("model") / "regression", "regression", ["en-us", "de"])
+    """A model with a voice of its own."""
+    folder = write_model(tmp_path_factory.mktemp("model") / "own_voice", ["en-us", "de"])
     mel = np.random.default_rng(0).normal(-5, 2, (400, 80)).astype(np.float32)
-    save_reference(folder, [np.maximum(mel, LOG_FLOOR), mel[:50]])
+    save_reference(folder, [np.maximum(mel, LOG_FLOOR), mel[:50]], REFERENCE_FRAMES)
     return folder
+
+
+@pytest.fixture(scope="session")
+def model_writer():
+    """write_model(folder, languages, **other values of the description)"""
+    return write_model
 
 
 @pytest.fixture(scope="session")
@@ -54,9 +61,9 @@ def synthesizer(model_folder) -> Synthesizer:
 
 
 @pytest.fixture(scope="session")
-def flow_synthesizer(tmp_path_factory) -> Synthesizer:
-    """A flow model without a voice of its own."""
-    return Synthesizer.load(write_model(tmp_path_factory.mktemp("model") / "flow", "flow", ["en-us"]))
+def voiceless_synthesizer(tmp_path_factory) -> Synthesizer:
+    """A model without a voice of its own."""
+    return Synthesizer.load(write_model(tmp_path_factory.mktemp("model") / "voiceless", ["en-us"]))
 
 
 @pytest.fixture(scope="session")

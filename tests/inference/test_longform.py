@@ -36,6 +36,19 @@ def test_sentences_end_where_a_reader_would_say_so(text, pieces):
     assert texts(text) == pieces
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "pieces"),
+    [
+        ("Das sind 5 Mio. Euro. Ja.", "de", ["Das sind 5 Mio. Euro.", "Ja."]),
+        ("Живёт на ул. Ленина. Да.", "ru", ["Живёт на ул. Ленина.", "Да."]),
+        ("El Sr. Ruiz y la Dra. Gil. Sí.", "es", ["El Sr. Ruiz y la Dra. Gil.", "Sí."]),
+        ("Äpfel, Birnen usw. Dann Brot.", "de", ["Äpfel, Birnen usw.", "Dann Brot."]),
+    ],
+)
+def test_abbreviations_of_the_language_do_not_end_a_sentence(text, language, pieces):
+    assert texts(text, language=language) == pieces
+
+
 def test_german_ordinals_do_not_end_a_sentence():
     assert texts("Am 3. Mai kam er. Dann ging er.", language="de") == ["Am 3. Mai kam er.", "Dann ging er."]
 

@@ -10,14 +10,14 @@ import soundfile
 
 from myxtts.features.audio import AudioSettings
 from myxtts.features.text import SPECIALS, TextFrontend
-from myxtts.models.description import WEIGHTS, ModelDescription
+from myxtts.models.description import ModelDescription
+from myxtts.models.format import WEIGHTS
 
 WRONG = {
     "speed": (["Hi.", "--speed", "9"], "found speed 9, expected 0.25 to 4"),
     "no number": (["Hi.", "--speed", "fast"], "invalid float value: 'fast'"),
     "not a number": (["Hi.", "--speed", "nan"], "found speed nan"),
-    "temperature": (["Hi.", "--temperature", "-1"], "found temperature -1, expected 0 to 2"),
-    "steps": (["Hi.", "--steps", "4"], "regression head only"),
+    "pitch": (["Hi.", "--pitch", "40"], "found pitch 40"),
     "vocoder": (["Hi.", "--vocoder", "brass"], "found the vocoder 'brass', expected one of: griffin-lim"),
     "language": (["Hi.", "--language", "fa"], "speaks en-us, de, not fa"),
     "empty": ([" \n "], "empty text"),

@@ -8,10 +8,5 @@ from myxtts.models.xtts import XTTS
 
 @pytest.fixture(scope="session")
 def model() -> XTTS:
-    """Regression head. Read it; make another to change it."""
+    """Read it; make another to change it."""
     return make_model()
-
-
-@pytest.fixture(scope="session")
-def both() -> XTTS:
-    return make_model(head="both")

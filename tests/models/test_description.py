@@ -1,12 +1,14 @@
-"""model.json there and back, and finding a model in a run, a checkpoint or an export."""
+"""model.json there and back, what it may and may not hold, and finding a model in a run or a checkpoint."""
 
 import json
 
 import pytest
 from small_models import describe
 
+from myxtts.cli import main
 from myxtts.errors import CheckpointDamaged, CheckpointError
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
+from myxtts.models.format import write_state
 
 
 def save_checkpoint(folder, ema=False):
@@ -18,9 +20,16 @@ def save_checkpoint(folder, ema=False):
     return folder
 
 
+def rewrite(folder, **changes):
+    """model.json with other values; None removes a key."""
+    values = json.loads((folder / "model.json").read_bytes()) | changes
+    kept = {name: value for name, value in values.items() if value is not None}
+    (folder / "model.json").write_text(json.dumps(kept))
+
+
 def test_round_trip(tmp_path):
-    there = describe(head="both", size="small", tokens={"kind": "phonemes", "stress": True}, audio={"trim_db": 45.0})
-    assert ModelDescription.from_json(there.to_json()) == there
+    there = describe(size="small", tokens={"kind": "phonemes", "stress": True}, audio={"trim_db": 45.0},
+                     reference_frames=64)  # fmt: skip
     there.save(tmp_path)
     assert ModelDescription.load(tmp_path) == there
     assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
@@ -28,12 +37,38 @@ def test_round_trip(tmp_path):
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [({"format": 99}, "format 99"), ({"size": "huge"}, "huge"), ({"head": "gan"}, "gan"), ({"wings": 2}, "wings")],
+    [
+        ({"format": 99}, "is format 99, this code reads 2: upgrade MyXTTS"),
+        ({"format": 1}, "is format 1, this code reads 2: train again"),
+        ({"format": "2"}, "no format number"),
+        ({"size": "huge"}, "huge"),
+        ({"wings": 2}, "wings"),
+        ({"reference_frames": 0}, "reference_frames is 0, expected 1 or more"),
+        ({"reference_frames": None}, "lacks or does not know reference_frames"),
+        ({"mel": None}, "lacks mel"),
+        ({"part": "vocoder"}, "is a model of kind 'vocoder', expected 'acoustic'"),
+    ],
 )
-def test_what_cannot_be_read_is_named(changes, said):
-    values = json.loads(describe().to_json()) | changes
+def test_what_cannot_be_read_is_named(tmp_path, changes, said):
+    describe().save(tmp_path)
+    rewrite(tmp_path, **changes)
     with pytest.raises(CheckpointError, match=said):
-        ModelDescription.from_json(json.dumps(values))
+        ModelDescription.load(tmp_path)
+
+
+def test_a_model_of_another_mel_must_not_speak(tmp_path):
+    describe().save(tmp_path)
+    mel = json.loads((tmp_path / "model.json").read_bytes())["mel"]
+    rewrite(tmp_path, mel=mel | {"hop_samples": 300, "edge": "reflected"}, myxtts="7.8")
+    with pytest.raises(CheckpointError, match=r"another mel .*hop_samples 300, not 256; edge reflected.*MyXTTS 7\.8"):
+        ModelDescription.load(tmp_path)
+
+
+def test_after_a_change_of_the_mel_every_older_checkpoint_is_refused(tmp_path, monkeypatch):
+    describe().save(tmp_path)
+    monkeypatch.setattr("myxtts.features.mel.HOP_SAMPLES", 300)
+    with pytest.raises(CheckpointError, match="hop_samples 256, not 300"):
+        ModelDescription.load(tmp_path)
 
 
 def test_damaged_description(tmp_path):
@@ -42,8 +77,23 @@ def test_damaged_description(tmp_path):
     (tmp_path / "model.json").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CheckpointDamaged, match="not JSON"):
         ModelDescription.load(tmp_path)
-    with pytest.raises(CheckpointError, match="cannot read"):
+    (tmp_path / "model.json").write_bytes(b"[" * 100_000)
+    with pytest.raises(CheckpointDamaged, match="not JSON"):
+        ModelDescription.load(tmp_path)
+    with pytest.raises(CheckpointError, match="model.json is missing"):
         ModelDescription.load(tmp_path / "nowhere")
+
+
+def test_swapped_symbols_are_noticed_by_the_hash_in_state_json(tmp_path):
+    describe(token_table=["<pad>", "a", "b"]).save(tmp_path)
+    write_state(tmp_path, {"step": 1, "metric": None, "sequence": 1, "state": {}})
+    ModelDescription.load(tmp_path)
+    rewrite(tmp_path, token_table=["<pad>", "b", "a"])
+    with pytest.raises(CheckpointDamaged, match="model.json is not what was written"):
+        ModelDescription.load(tmp_path)
+    (tmp_path / "state.json").write_text((tmp_path / "state.json").read_text().replace('"step": 1', '"step": 2'))
+    with pytest.raises(CheckpointDamaged, match="state.json is not what was written"):
+        ModelDescription.load(tmp_path)
 
 
 def test_a_model_without_symbols_is_refused():
@@ -70,6 +120,16 @@ def test_find_says_what_is_there_instead(tmp_path):
     (tmp_path / "checkpoints").mkdir()
     with pytest.raises(CheckpointError, match="not saved a checkpoint yet"):
         find_checkpoint(tmp_path)
+
+
+def test_nothing_offers_an_exported_model(tmp_path, capsys):
+    """Nothing exports one."""
+    for verb in ("say", "evaluate"):
+        with pytest.raises(SystemExit):
+            main([verb, "--help"])
+    with pytest.raises(CheckpointError) as caught:
+        find_checkpoint(tmp_path / "nowhere")
+    assert "exported model" not in capsys.readouterr().out + str(caught.value)
 
 
 def test_speaking_takes_the_running_average_if_there_is_one(tmp_path):

@@ -33,12 +33,12 @@ def test_a_block_sees_no_padding():
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-def test_half_precision_is_for_computing_only(both, precision):
-    half = make_model(precision, head="both")
+def test_half_precision_is_for_computing_only(model, precision):
+    half = make_model(precision)
     assert {variable.dtype for variable in half.variables} == {"float32"}
     assert half.decoder.blocks[0].expand.compute_dtype == precision
     step = tf.constant(0, tf.int64)
-    (whole, _), (coarse, outputs) = (each.losses_of(make_batch(), SEED, step) for each in (both, half))
+    (whole, _), (coarse, outputs) = (each.losses_of(make_batch(), SEED, step) for each in (model, half))
     for name, loss in coarse.items():
         assert loss.dtype == tf.float32
         np.testing.assert_allclose(loss, whole[name], rtol=0.05)

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 from corpora import feed_config, write_corpus
 
-from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.pack import pack
 from myxtts.cache.reader import Cache
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import TrainingConfig, XTTSConfig
 from myxtts.corpus.read import open_corpus
 from myxtts.features.audio import AudioSettings

@@ -1,4 +1,4 @@
-"""Checkpoints: whatever happens, what is visible is whole, and resuming finds the newest that is sound."""
+"""Checkpoints: whatever happens, what is visible is whole, and resuming finds the newest intact one."""
 
 import json
 import logging
@@ -15,7 +15,9 @@ import pytest
 
 from myxtts.errors import CheckpointDamaged, CheckpointError, TrainingError
 from myxtts.models.description import ModelDescription, find_checkpoint
-from myxtts.training.checkpoint import STATE, Checkpoints, RunLock, load
+from myxtts.models.format import STATE
+from myxtts.training.checkpoint import Checkpoints, RunLock, load
+from myxtts.training.run_log import RunLog
 
 DESCRIPTION = ModelDescription(token_table=["<pad>", "a"], languages=["en-us"], speakers=["ann"])
 FILES = ["ema.safetensors", "model.json", "optimiser.safetensors", "state.json", "weights.safetensors"]
@@ -61,7 +63,7 @@ def test_what_was_saved_is_loaded(checkpoints):
             np.testing.assert_array_equal(found.tensors[stem][name], array)
             assert found.tensors[stem][name].dtype == array.dtype
     body = json.loads((path / STATE).read_text())
-    assert body["format"] == 1
+    assert body["format"] == 2
     assert sorted([*body["files"], STATE]) == FILES
 
 
@@ -127,7 +129,7 @@ def flip(path):
 def test_damage_is_named_and_the_one_before_is_taken(checkpoints, caplog, name, harm):
     save(checkpoints, 1, 2)
     harm(checkpoints.folder / "step-2" / name)
-    found = checkpoints.latest_sound()
+    found = checkpoints.latest_intact()
     assert found.step == 1
     np.testing.assert_array_equal(found.tensors["weights"]["encoder/kernel"], np.full(64, 1.0))
     (record,) = caplog.records
@@ -157,10 +159,10 @@ def test_training_goes_on_over_a_damaged_one(checkpoints, caplog):
 
 
 def test_another_format_is_an_error_and_not_damage(checkpoints, monkeypatch):
-    monkeypatch.setattr("myxtts.training.checkpoint.FORMAT", 2)
+    monkeypatch.setattr("myxtts.models.format.FORMAT", 3)
     save(checkpoints, 1)
     monkeypatch.undo()
-    with pytest.raises(CheckpointError, match="is format 2, this code reads 1") as caught:
+    with pytest.raises(CheckpointError, match="is format 3, this code reads 2: upgrade MyXTTS") as caught:
         checkpoints.load()
     assert not isinstance(caught.value, CheckpointDamaged)
 
@@ -231,13 +233,71 @@ def test_an_end_between_any_two_moves_loses_nothing(tmp_path, monkeypatch, momen
 
 def test_leftovers_are_removed_and_nothing_else(tmp_path):
     folder = tmp_path / "checkpoints"
+    with Checkpoints(tmp_path, keep=2) as checkpoints:
+        save(checkpoints, 3)
     for name in (".saving-step-9", ".deleting-step-1", ".step-3.replaced-by-myxtts", ".mine", "step-notes"):
         (folder / name).mkdir(parents=True)
         (folder / name / "file").write_text("x")
-    (folder / ".link-last").symlink_to("step-9")
+    (folder / ".last.0123abcd.tmp").symlink_to("step-9")
     with Checkpoints(tmp_path, keep=2) as checkpoints:
-        assert names_in(folder) == [".mine", "step-notes"]
-        assert checkpoints.load() is None
+        assert names_in(folder) == [".mine", "last", "step-3", "step-notes"]
+        assert checkpoints.load().step == 3
+
+
+def test_a_step_saved_again_survives_a_kill_where_names_cannot_be_exchanged(tmp_path, monkeypatch):
+    with Checkpoints(tmp_path, keep=2) as checkpoints:
+        save(checkpoints, 1)
+        monkeypatch.setattr("myxtts.files.exchange", lambda *_: False)
+        moves, rename = [], os.rename
+
+        def killed_at_the_second(*names):
+            moves.append(names)
+            if len(moves) == 2:
+                raise KeyboardInterrupt
+            rename(*names)
+
+        monkeypatch.setattr(os, "rename", killed_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            save(checkpoints, 1)
+    monkeypatch.undo()
+    assert not (tmp_path / "checkpoints" / "step-1").exists()
+    with Checkpoints(tmp_path, keep=2) as checkpoints:
+        assert checkpoints.load().step == 1
+        assert names_in(checkpoints.folder) == ["last", "step-1"]
+
+
+def test_links_that_a_kill_left_stale_are_pointed_again(tmp_path, monkeypatch):
+    with Checkpoints(tmp_path, keep=2) as checkpoints:
+        save(checkpoints, 1, metric=0.5)
+        monkeypatch.setattr(Checkpoints, "_point_links", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            save(checkpoints, 2, metric=0.3)
+    monkeypatch.undo()
+    with Checkpoints(tmp_path, keep=2) as checkpoints:
+        assert {os.readlink(checkpoints.folder / name) for name in ("last", "best")} == {"step-2"}
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_the_umask_decides_who_may_read_a_checkpoint(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        with Checkpoints(tmp_path, keep=2) as checkpoints:
+            save(checkpoints, 1)
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "checkpoints" / "step-1").iterdir()}
+    assert modes == {0o666 & ~umask}
+
+
+@pytest.mark.parametrize("name", ["lock", "log.jsonl"])
+def test_a_run_from_a_stranger_cannot_make_us_write_elsewhere(tmp_path, name):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).symlink_to(victim)
+    with pytest.raises(TrainingError, match="is a symbolic link"), Checkpoints(tmp_path / "run", 1):
+        RunLog(tmp_path / "run")
+    assert victim.read_text() == "mine"
 
 
 def test_a_full_disk_is_a_clear_error_and_the_old_checkpoints_stay(mounted):
@@ -281,7 +341,7 @@ def test_a_place_that_cannot_hold_a_run_is_an_error(tmp_path, monkeypatch):
     def refused(*_):
         raise OSError(1, "Operation not permitted")
 
-    monkeypatch.setattr(Path, "symlink_to", refused)
+    monkeypatch.setattr(os, "symlink", refused)
     with pytest.raises(CheckpointError, match="must know symbolic links"):
         Checkpoints(tmp_path, keep=1)
     monkeypatch.undo()

@@ -8,7 +8,7 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myxtts.features.text import normalise
+from myxtts.features.letters import clean
 from myxtts.training import split as room
 from myxtts.training.split import FEWEST, MOST, SHARE, choose, hash_texts, split
 
@@ -100,8 +100,9 @@ def test_several_caches_are_split_as_one(tmp_path):
 
 
 def test_a_real_cache_is_split_by_its_texts(tmp_path, corpus_folder):
-    from myxtts.cache.pack import PackSettings, pack
+    from myxtts.cache.pack import pack
     from myxtts.cache.reader import Cache
+    from myxtts.cache.settings import PackSettings
     from myxtts.corpus.read import open_corpus
     from myxtts.features.audio import AudioSettings
     from myxtts.features.text import TextFrontend
@@ -120,7 +121,7 @@ def test_a_real_cache_is_split_by_its_texts(tmp_path, corpus_folder):
 def test_all_forms_of_a_text_have_one_hash(texts):
     forms = [
         texts,
-        [normalise(text) for text in texts],
+        [clean(text) for text in texts],
         [unicodedata.normalize("NFD", text) for text in texts],
         [f"  «{text}»?! " for text in texts],
     ]
@@ -148,7 +149,7 @@ def test_the_hash_of_a_sentence_never_changes():
 def test_python_does_not_look_at_every_character(tmp_path, monkeypatch):
     """What each character means is worked out once: so a million utterances take 3 seconds."""
     calls = []
-    monkeypatch.setattr(room, "normalise", lambda text: calls.append(text) or normalise(text))
+    monkeypatch.setattr(room, "clean", lambda text: calls.append(text) or clean(text))
     split(
         StubCache(
             tmp_path / "x", [f"A sentence with the number {n} in it, and some words more." for n in range(40_000)]

@@ -7,16 +7,17 @@ import pytest
 from corpora import write_corpus
 from small_data import pack_voice, small_config
 
-from myxtts.cache.pack import PackSettings, pack
+from myxtts.cache.pack import pack
 from myxtts.cache.reader import Cache
+from myxtts.cache.settings import PackSettings
 from myxtts.config.config import XTTSConfig
 from myxtts.corpus.read import open_corpus
 from myxtts.errors import CacheDamaged, CacheMismatch, TrainingError
 from myxtts.features.audio import AudioSettings
 from myxtts.features.text import TextFrontend
-from myxtts.inference.reference import CROP_FRAMES
-from myxtts.training.setup import describe_model, example_voice, mel_statistics, precision_for
-from myxtts.training.start import feeds_for, with_packed_settings
+from myxtts.training.setup import describe_model, mel_statistics, precision_for
+from myxtts.training.start import feeds_for
+from myxtts.training.voice import voice_of_feed
 
 
 def texts_of(feed) -> set[str]:
@@ -82,19 +83,21 @@ def test_strange_languages_and_symbols_are_refused(voice_cache, tmp_path):
 
 
 def test_where_the_config_is_silent_the_cache_decides(voice_cache):
-    cache = Cache(voice_cache)
-    assert with_packed_settings(XTTSConfig().data, cache).text_tokens == "characters"
+    train, val = feeds_for(XTTSConfig(), voice_cache, None)
+    assert train.data.text_tokens == val.data.text_tokens == "characters"
     loud = XTTSConfig.from_dict({"data": {"trim_db": 30.0}})
     with pytest.raises(CacheMismatch, match="trim_db"):
         feeds_for(loud, voice_cache, None)
 
 
-def test_a_model_is_described_by_its_feed(feed):
+def test_a_model_is_described_by_its_feed(feed, tmp_path):
     description = describe_model(small_config(), feed)
     assert description.token_table == list(feed.caches[0].table.symbols)
     assert description.speakers == ["speaker0", "speaker1"]
     assert description.tokens["kind"] == "characters"
-    json.loads(description.to_json())
+    assert description.reference_frames == feed.data.reference_frames == 32
+    description.save(tmp_path)
+    assert json.loads((tmp_path / "model.json").read_text())["mel"]["hop_samples"] == 256
 
 
 def test_statistics_are_those_of_the_packed_mel(feed):
@@ -104,8 +107,8 @@ def test_statistics_are_those_of_the_packed_mel(feed):
 
 
 def test_the_models_own_voice_is_of_one_speaker_and_of_the_shape_that_speaking_wants(feed):
-    voice = example_voice(feed)
-    assert voice["reference"].shape == (4, CROP_FRAMES, 80)
+    voice = voice_of_feed(feed, 176)
+    assert voice["reference"].shape == (4, 176, 80)
     cache = feed.caches[0]
     speaker = [row for row in range(len(cache)) if cache.columns["speaker"][row] == 0]
     longest = sorted((int(cache.columns["n_frames"][row]) for row in speaker), reverse=True)[:4]

@@ -11,6 +11,7 @@ from stand_in import StandInModel
 
 from myxtts.config.config import TrainingConfig
 from myxtts.models import sizes, weights
+from myxtts.models.xtts import LOSS_WEIGHTS
 from myxtts.monitor import start_monitor
 from myxtts.training.step import Step
 
@@ -118,7 +119,7 @@ def test_compiled_once_ahead_it_does_what_it_does_eagerly_and_skips_what_is_not_
         ours, theirs = compiled.run(tensors(batch), LATE + step), eager.run(tensors(batch), LATE + step)
         assert ours == pytest.approx(theirs, rel=1e-3)
         assert ours["finite"] == 1.0
-        assert ours["loss"] == pytest.approx(ours["mel"] + ours["prior"] + ours["duration"], rel=1e-5)
+        assert ours["loss"] == pytest.approx(sum(ours[name] for name in LOSS_WEIGHTS), rel=1e-5)
     good = everything(compiled)
     assert good != before
     for value in (np.nan, np.inf):
@@ -129,6 +130,14 @@ def test_compiled_once_ahead_it_does_what_it_does_eagerly_and_skips_what_is_not_
     assert compiled.run(tensors(batch), LATE + 3)["finite"] == 1.0
     assert everything(compiled) != good
     assert monitor.counters["step.traces"] == 1
+
+
+def test_every_trace_is_counted_whatever_caused_it():
+    monitor, compiled = start_monitor(), make_step(enable_graph_mode=True)
+    batch = make_batch(2, 16, 4)
+    for dtype, traces in ((np.int32, 1), (np.int32, 1), (np.int64, 2), (np.int32, 2)):
+        compiled.run(tensors(batch | {"note": np.zeros(2, dtype)}), LATE)
+        assert monitor.counters["step.traces"] == traces
 
 
 def test_gradients_are_clipped_to_the_norm():

@@ -47,7 +47,7 @@ def test_the_report_is_printed(capsys):
     for _ in range(20):
         with monitor.time_operation("step"):
             pass
-        monitor.log_step_timing(30.0, 10.0, 8)  # positional, in milliseconds
+        monitor.log_step_timing(0.030, 0.010, 8)  # positional, in seconds
     performance.print_performance_report()
     printed = capsys.readouterr().out
     assert "data: the step waits 75.0% of its time" in printed

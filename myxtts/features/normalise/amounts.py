@@ -1,0 +1,198 @@
+"""Money, measures, percentages, ranges and fractions: a number and what there is so many of."""
+
+from __future__ import annotations
+
+import functools
+
+from myxtts.features.normalise.counting import Number
+from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, Reader, any_of, apart, needing_digits, noun
+
+SIGNS = {
+    "€": "EUR", "$": "USD", "US$": "USD", "£": "GBP", "¥": "JPY", "₽": "RUB", "₹": "INR", "₺": "TRY", "₴": "UAH",
+    "₩": "KRW", "₪": "ILS", "₿": "BTC", "R$": "BRL", "CA$": "CAD", "A$": "AUD",
+}  # fmt: skip
+VULGAR = {
+    "½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5), "⅗": (3, 5), "⅘": (4, 5),
+    "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8), "⅐": (1, 7), "⅑": (1, 9),
+    "⅒": (1, 10),
+}  # fmt: skip
+_SIGNED = r"(?:(?<![\w)\]])(?P<sign>[-+±]) ?)?"
+
+
+@functools.cache
+def _noun(written: str) -> Noun:
+    return noun(written)
+
+
+class Amounts(Reader):
+    """'$5.50', '5,50 €', '3 km/h', '25 %', '5-10', '3/4'."""
+
+    currencies: dict[str, str] = {}  # code -> noun of the coin, and after ';' the one of its hundredth
+    signs: dict[str, str] = {}  # more signs, or other ones than `SIGNS`
+    scales: dict[str, str] = {}  # 'Mio.' -> noun; written between a number and its coin, or alone
+    units: dict[str, str] = {}  # symbol -> noun
+    cents_and = ""  # between coins and hundredths
+    to = ""  # of a range
+    by = ""  # of 10 x 15
+    per = ""  # of 5 €/h
+    power = ""  # of 10^6
+    less = ""  # of 5 - 3, where it is another word than that of -3
+    slash = ""
+
+    def __init__(self) -> None:
+        known = SIGNS | self.signs | {code: code for code in self.currencies}
+        self._coin_signs = {sign: code for sign, code in known.items() if code in self.currencies}
+        words = [(form, code) for code in self.currencies for form in self.coin(code)[0].forms]
+        self._coin_words = {form: code for form, code in reversed(words) if form not in self._coin_signs}
+        self.counted = self.counted | self._coin_signs.keys() | self.scales.keys() | self.units.keys()
+        super().__init__()
+
+    def is_shortened(self, word: str) -> bool:
+        return word in self.scales or super().is_shortened(word)
+
+    def find_amounts(self) -> list[Found]:
+        return [*needing_digits([*self._find_ranges(), *self._find_money()]), *self._find_measures()]
+
+    def _find_ranges(self) -> list[Found]:
+        number, ahead = self.number, any_of(self._coins_ahead())
+        by = rf"(?<![\w.,])(?P<number>{number}) ?(?:x|×(?= ?[\d.,]+ ?(?:[mck]?m|×|x)\b)) ?(?=\d)"
+        coins = rf"(?<!\w)({ahead}) ?({number}) ?[-—] ?(?:{ahead})?(?={number})"
+        numbers = rf"(?<![\w.,:/+-])(?P<number>{number})(?: ?[%°]C?)? ?[-—] ?(?P<end>{number})"
+        return [
+            ("x×", by, self._by),
+            ("*", r"(?<=\d) ?\* ?(?=\d)", lambda match: f" {self.symbols['×']} "),
+            ("^", r"(?<=\d)\^(?=-?\d)", lambda match: f" {self.power} "),
+            (DIGITS, coins, self._money_range),
+            ("-—", numbers, self._range),
+        ]
+
+    def _coins_ahead(self) -> list[str]:
+        """Signs and codes, but no words, may stand before their number."""
+        return [sign for sign in self._coin_signs if sign.upper() == sign != sign.lower() or not sign[0].isalpha()]
+
+    def _find_money(self) -> list[Found]:
+        amount = rf"(?P<number>{self.number})(?: ?(?P<scale>{any_of(self.scales)})(?!\w))?"
+        per = rf"(?:/(?P<per>{any_of(self.units)})(?!\w))?"
+        ahead, behind = any_of(self._coins_ahead()), any_of(self._coin_signs)
+        exact = rf"(?P<number>(?:\d{{1,3}}(?:[ '{self.groups}]\d{{3}})+|\d+)[{self.points}]\d\d)(?P<scale>)?"
+        return [
+            (DIGITS, rf"{_SIGNED}(?<!\w)(?P<coin>{ahead}) ?(?P<minus>-)?{amount}(?!\d){per}", self._money),
+            (DIGITS, rf"{_SIGNED}(?<![\w.,]){amount} ?(?P<coin>{behind}){per}(?![\w$])", self._money),
+            (DIGITS, rf"{_SIGNED}(?<![\w.,]){exact} (?P<coin>{any_of(self._coin_words)})(?!\w)", self._money),
+        ]
+
+    def _find_measures(self) -> list[Found]:
+        alone = any_of(scale for scale in self.scales if len(scale) > 1 or not scale.isupper())
+        number, vulgar = self.number, "".join(VULGAR)
+        return [
+            (DIGITS, rf"{_SIGNED}(?<![\w.,])(?P<number>{number}) ?(?P<unit>{any_of(self.units)})(?!\w)", self._measure),
+            (DIGITS, rf"(?<![\w.,])(?P<number>{number}) ?(?P<scale>{alone})(?!\w)", self._scaled),
+            (vulgar, rf"(?:(?<![\w.,])(\d{{1,15}}) ?)?([{vulgar}])", self._vulgar),
+            (f"{DIGITS} /", r"(?<![\w/.,])(\d{1,3})/(\d{1,4})(?![\w/]|[.,]\d)", self._fraction),
+        ]
+
+    # ---- money ----
+
+    def _money_range(self, match: Match) -> str:
+        return f"{self.say(self.parse(match[2]))} {self.to} {match[1]}"
+
+    def _money(self, match: Match) -> str:
+        found = match.groupdict()
+        sign = found["sign"] or found.get("minus") or ""
+        number = self.parse(match["number"], sign)
+        major, minor = self.coin((self._coin_signs | self._coin_words)[match["coin"]])
+        if not number.decimals.strip("0"):
+            number = number._replace(decimals="")
+        if scale := found["scale"]:
+            said = self.scaled_money(number, self.scale(scale), major)
+        elif minor and len(number.decimals) == 2:
+            said = self.say_money(number, major, minor)
+        else:
+            said = self.say_count(number, major)
+        if found.get("per"):
+            said = f"{said} {self.say_per(_noun(self.units[found['per']]))}"
+        return said + self.stop(match)
+
+    def stop(self, match: Match) -> str:
+        """The dot of '5 min.' where it also ends the sentence."""
+        rest = match.string[match.end() :].lstrip()
+        return "." * (match[0].endswith(".") and (not rest or rest[0].isupper()))
+
+    def say_per(self, unit: Noun) -> str:
+        return f"{self.per} {unit.forms[0]}"
+
+    def coin(self, code: str) -> tuple[Noun, Noun | None]:
+        major, _, minor = self.currencies[code].partition(";")
+        return _noun(major), _noun(minor) if minor else None
+
+    def say_money(self, number: Number, major: Noun, minor: Noun) -> str:
+        """'five euros and fifty cents'; nothing is said of no cents."""
+        euros, cents = number._replace(decimals=""), Number("", str(int(number.decimals)), "")
+        if cents.value == 0:
+            return self.say_count(euros, major)
+        if euros.value == 0:
+            return self.say_count(cents._replace(sign=number.sign), minor)
+        return f"{self.say_count(euros, major)} {self.cents_and} {self.say_count(cents, minor)}"
+
+    def scaled_money(self, number: Number, scale: Noun, major: Noun) -> str:
+        """'five million euros'"""
+        return f"{self.say_count(number, scale)} {major.forms[-1]}"
+
+    def scale(self, written: str) -> Noun:
+        return _noun(self.scales[written])
+
+    def _scaled(self, match: Match) -> str:
+        return self.say_count(self.parse(match["number"]), self.scale(match["scale"])) + self.stop(match)
+
+    # ---- measures ----
+
+    def _measure(self, match: Match) -> str:
+        number = self.parse(match["number"], match["sign"] or "")
+        return self.say_measure(number, _noun(self.units[match["unit"]]), match) + self.stop(match)
+
+    def say_measure(self, number: Number, unit: Noun, match: Match) -> str:
+        return self.say_count(number, unit)
+
+    def say_count(self, number: Number, unit: Noun) -> str:
+        """So many of these: 'one hour', 'two hours', 'two point five hours'."""
+        form = unit.forms[0] if self.is_one(number) else unit.forms[-1]
+        return f"{self.say(number, unit.gender)} {form}"
+
+    def is_one(self, number: Number) -> bool:
+        return number.whole == "1" and not number.decimals
+
+    # ---- ranges and fractions ----
+
+    def _range(self, match: Match) -> str:
+        """The first number in words; the second stays for the rules to come."""
+        if "-" in match[0] and "=" in match.string:
+            return f"{self.say(self.parse(match['number']))} {self.less or self.minus} {match['end']}"
+        if "—" in match[0] and " " in match[0].strip():
+            return match[0]
+        first = self.say_first(self.parse(match["number"]), match)
+        return f"{first} {self.to} {match['end']}"
+
+    def say_first(self, number: Number, match: Match) -> str:
+        return self.say(number)
+
+    def _by(self, match: Match) -> str:
+        return f"{self.say(self.parse(match['number']))} {self.by} "
+
+    def _vulgar(self, match: Match) -> str:
+        above, below = VULGAR[match[2]]
+        said = self.say_fraction(above, below)
+        return apart(self.say_mixed(int(match[1]), said) if match[1] else said, match)
+
+    def say_mixed(self, whole: int, fraction: str) -> str:
+        raise NotImplementedError
+
+    def _fraction(self, match: Match) -> str:
+        above, below = int(match[1]), int(match[2])
+        if above == below:
+            return f"{self.cardinal(match[1])} {self.cardinal(match[2])}"
+        if 0 < above < below <= 100 and match[1][0] != "0" and match[2][0] != "0":
+            return self.say_fraction(above, below)
+        return f"{self.cardinal(match[1])} {self.slash} {self.cardinal(match[2])}"
+
+    def say_fraction(self, above: int, below: int) -> str:
+        raise NotImplementedError

@@ -1,0 +1,130 @@
+"""The last samples and pictures of a run, ready to be put into a page. Reads, and needs no TensorFlow for it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import soundfile
+
+_MOST_WAV_BYTES = 1_000_000  # of all clips together, as they are; what is longer is sent as MP3, a tenth of that
+_MOST_PICTURE_BYTES = 900_000
+_MOST_CLIPS = 8
+_NAME = re.compile(r"step-(\d+)-(\d+)\.wav")
+_PNG = b"\x89PNG"
+
+
+@dataclass(frozen=True)
+class Medium:
+    """Something to hear or see: `source` is a data URI."""
+
+    name: str
+    step: int
+    source: str
+
+
+def last_clips(run: Path) -> list[Medium]:
+    """The sentences that were spoken last."""
+    samples = [
+        (int(m[1]), int(m[2]), path) for path in (run / "samples").glob("*.wav") if (m := _NAME.fullmatch(path.name))
+    ]
+    last = max((step for step, _, _ in samples), default=0)
+    clips = sorted((number, path) for step, number, path in samples if step == last)[:_MOST_CLIPS]
+    small = sum(path.stat().st_size for _, path in clips) <= _MOST_WAV_BYTES
+    sounds = [(number, *(("wav", path.read_bytes()) if small else ("mpeg", _as_mp3(path)))) for number, path in clips]
+    return [Medium(f"sentence {number}", last, _uri(f"audio/{kind}", sound)) for number, kind, sound in sounds]
+
+
+def _as_mp3(path: Path) -> bytes:
+    samples, rate = soundfile.read(path, dtype="float32")
+    out = io.BytesIO()
+    soundfile.write(out, samples, rate, format="MP3")
+    return out.getvalue()
+
+
+def _uri(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def last_pictures(run: Path) -> tuple[list[Medium], int]:
+    """The newest picture of each name on the TensorBoard, and how many were too large to be taken along."""
+    newest: dict[str, tuple[int, bytes]] = {}
+    for path in sorted((run / "tensorboard").glob("events.out.tfevents.*")):
+        for step, name, png in _pictures(path.read_bytes()):
+            newest[name] = (step, png)
+    kept, room = [], _MOST_PICTURE_BYTES
+    for name, (step, png) in sorted(newest.items()):
+        if len(png) <= room:
+            room -= len(png)
+            kept.append(Medium(name, step, _uri("image/png", png)))
+    return kept, len(newest) - len(kept)
+
+
+# ---- an event file: a TFRecord of protocol buffers, of which we need five fields ------------------------------------
+
+
+def _pictures(content: bytes) -> Iterator[tuple[int, str, bytes]]:
+    """(step, name, PNG) of each picture; a file that is being written may end in the middle of a record."""
+    for record in _records(content):
+        if _PNG not in record:
+            continue
+        event = dict(_fields(record))
+        for number, value in _fields(_bytes(event.get(5))):  # Event.summary
+            parts = dict(_fields(_bytes(value))) if number == 1 else {}  # Summary.value
+            image = dict(_fields(_bytes(parts.get(4))))  # Value.image
+            if _bytes(image.get(4)).startswith(_PNG):
+                yield _number(event.get(2)), _bytes(parts.get(1)).decode(errors="replace"), _bytes(image[4])
+
+
+def _records(content: bytes) -> Iterator[bytes]:
+    """Length (8 bytes), its checksum (4), the record, its checksum (4)."""
+    at = 0
+    while at + 12 <= len(content):
+        (length,) = struct.unpack_from("<Q", content, at)
+        if at + 16 + length > len(content):
+            return
+        yield content[at + 12 : at + 12 + length]
+        at += 16 + length
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """(number, value) of each field of a message."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _varint(message, at)
+            yield key >> 3, value
+            continue
+        if kind == 2:
+            length, at = _varint(message, at)
+        elif kind in (1, 5):
+            length = 8 if kind == 1 else 4
+        else:
+            return  # groups: none of ours has one
+        yield key >> 3, message[at : at + length]
+        at += length
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(message):
+        byte = message[at]
+        value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+        if byte < 128:
+            break
+    return value, at
+
+
+def _bytes(value: int | bytes | None) -> bytes:
+    return value if isinstance(value, bytes) else b""
+
+
+def _number(value: int | bytes | None) -> int:
+    return value if isinstance(value, int) else 0

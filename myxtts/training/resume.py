@@ -1,0 +1,45 @@
+"""A run that is resumed keeps the settings it was started with, but for those that are given now."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from pathlib import Path
+from typing import Any
+
+from myxtts.config.config import XTTSConfig, load
+from myxtts.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+_ENDS = {"epochs", "steps", "minutes"}  # one that is given now stands for all
+
+
+def is_started(run: Path) -> bool:
+    """Does the directory hold checkpoints, from which training would resume?"""
+    return any((run / "checkpoints").glob("step-*"))
+
+
+def with_settings_of(run: Path, config: XTTSConfig) -> XTTSConfig:
+    """The config, where nothing was given as in the run's own config.yaml. Other batches would be another run."""
+    if not is_started(run):
+        return config
+    try:
+        before = load(run / "config.yaml")
+    except ConfigError as error:
+        log.warning("%s resumes with the settings given now alone: %s", run, error)
+        return config
+    log.info("%s resumes with the settings in its config.yaml%s", run, _given_now(config))
+    ends = _ENDS if _ENDS & config.training.given.keys() else set()
+    sections: dict[str, Any] = {
+        "data": config.data.filled(before.data.to_dict()),
+        "model": config.model.filled(before.model.to_dict()),
+        "training": config.training.filled(before.training.to_dict(), config.training.given.keys() | ends),
+    }
+    return dataclasses.replace(config, **sections)
+
+
+def _given_now(config: XTTSConfig) -> str:
+    parts = (config.data, config.model, config.training)
+    now = [f"{part.section}.{key} ({source})" for part in parts for key, source in part.given.items()]
+    return f"; given now: {', '.join(now)}" if now else ""

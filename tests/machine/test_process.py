@@ -1,0 +1,41 @@
+"""What this process has used, and what the system keeps of its files in memory."""
+
+import os
+
+import numpy as np
+
+from myxtts.machine.page_cache import drop_pages
+from myxtts.machine.process import anonymous_bytes, memory_available_share, own_cores, usable_cores, usage
+
+
+def test_pages_can_be_dropped(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(bytes(1 << 20))
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+    assert 0 <= drop_pages([path]) <= 1
+    assert drop_pages([]) == 0
+
+
+def test_work_is_counted(tmp_path):
+    (tmp_path / "file").write_bytes(bytes(1 << 16))
+    before = usage()
+    np.linalg.norm(np.ones((2000, 2000)))
+    (tmp_path / "file").read_bytes()
+    cpu_seconds, _, _, read_calls, read_bytes = usage() - before
+    assert cpu_seconds >= 0
+    assert read_calls >= 1
+    assert read_bytes >= 1 << 16
+
+
+def test_memory_of_ones_own_is_counted_and_that_of_a_file_is_not(tmp_path):
+    path = tmp_path / "file.npy"
+    np.save(path, np.ones(16 << 20, np.uint8))
+    before = anonymous_bytes()
+    mapped = np.load(path, mmap_mode="r")
+    assert mapped.sum() == 16 << 20
+    own = np.ones(64 << 20, np.uint8)
+    assert 60 << 20 < anonymous_bytes() - before < 80 << 20
+    del own
+    assert 0 < memory_available_share() < 1
+    assert usable_cores() == len(own_cores()) == len(os.sched_getaffinity(0))
