@@ -22,5 +22,5 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.inference.import_vocoder import import_hifigan
 
     made = import_hifigan(arguments.file, arguments.output, arguments.config)
-    result = {"output": str(arguments.output), "kind": made.kind, "mel": made.mel, "source": made.source}
+    result = {"output": str(arguments.output), "kind": made.kind, "source": made.source}
     return 0, result, f"{arguments.output}: HiFi-GAN V1; speak with it: myxtts say ... --vocoder {arguments.output}"

@@ -31,7 +31,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--speed", metavar="X", type=float, help="2 is twice as fast (0.25 to 4)")
     parser.add_argument("--pitch", metavar="N", type=float, help="semitones up or down (-12 to 12)")
     parser.add_argument("--vocoder", metavar="NAME|DIR",
-                        help="what turns frames into sound: griffin-lim, or a folder of 'import-vocoder'")  # fmt: skip
+                        help="neural (default), griffin-lim, or the run or folder of a vocoder")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> Result:

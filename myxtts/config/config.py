@@ -96,6 +96,8 @@ class DataConfig(Settings):
 class ModelConfig(Settings):
     section = "model"
 
+    part: str = setting("voice", "What is trained: the voice, or the vocoder that makes sound of its frames.",
+                        choices=("voice", "vocoder"))  # fmt: skip
     size: str = setting("tiny", "About 3-6 M, 20 M or 70 M parameters.", choices=("tiny", "small", "normal"))
 
 
@@ -109,6 +111,9 @@ class TrainingConfig(Settings):
     steps: int | None = setting(None, "Stop after this many steps; 20000 if no end is named.", 1)
     minutes: float | None = setting(None, "Stop after this many minutes of training.", 0.01)
 
+    start_from: str | None = setting(
+        None, "A model to start from. For a vocoder: the voice whose own frames it is trained on too."
+    )
     learning_rate: float = setting(1.5e-3, "The highest learning rate, after warm-up.", 1e-7, 1.0)
     schedule: str = setting("cosine", "How it falls after warm-up.", choices=("cosine", "noam", "constant"))
     warmup_steps: int = setting(150, "Steps in which it rises.", 0)

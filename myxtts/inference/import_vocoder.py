@@ -11,8 +11,9 @@ from typing import Any
 from myxtts.errors import CheckpointError
 from myxtts.features.mel import FFT_SAMPLES, HOP_SAMPLES, MAX_HZ, N_MELS, SAMPLE_RATE
 from myxtts.models import hifigan_layers, weights
+from myxtts.models.format import MODEL, WEIGHTS
 from myxtts.models.torch_file import read_tensors
-from myxtts.models.vocoder_folder import DESCRIPTION, WEIGHTS, VocoderDescription
+from myxtts.models.vocoder_description import HIFIGAN, VocoderDescription
 
 CONFIG = "config.json"
 _log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ _EXPECTED: dict[str, Any] = {
 
 def import_hifigan(file: Path, folder: Path, config: Path | None = None) -> VocoderDescription:
     """Read `file`, check it and the `config` (or the config.json beside it), and write the folder, description last."""
-    if (folder / DESCRIPTION).exists():
+    if (folder / MODEL).exists():
         raise CheckpointError(f"{folder} already holds a vocoder: choose another -o, or remove it first")
     _check_config(file, config)
     tensors = read_tensors(file, under="generator")
@@ -47,7 +48,7 @@ def import_hifigan(file: Path, folder: Path, config: Path | None = None) -> Voco
         raise type(error)(f"{file}: {error}") from None
     folder.mkdir(parents=True, exist_ok=True)
     weights.save(folder / WEIGHTS, made)
-    description = VocoderDescription("hifigan", source={"file": file.name, "sha256": _sha256(file)})
+    description = VocoderDescription(HIFIGAN, source={"file": file.name, "sha256": _sha256(file)})
     description.save(folder)
     return description
 

@@ -1,6 +1,6 @@
 """The one door to every vocoder: natural-log mel [frames, mels] in, float32 sound [frames * hop_samples] out.
 
-vocoder = find_vocoder("griffin-lim")        or a folder made by 'myxtts import-vocoder'
+vocoder = find_vocoder("neural")             or "griffin-lim", or the run or folder of a vocoder
 audio = vocoder(mel)
 for piece in vocoder.stream(mel): ...        the same samples, the first of them sooner
 """
@@ -8,81 +8,78 @@ for piece in vocoder.stream(mel): ...        the same samples, the first of them
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myxtts.errors import SpeechError
-from myxtts.features.mel import HOP_SAMPLES
 from myxtts.inference.griffin_lim import griffin_lim
-from myxtts.models.vocoder_folder import DESCRIPTION, VocoderDescription
+from myxtts.models.description import find_checkpoint
+from myxtts.models.vocoder_description import OURS, VocoderDescription
 
 Audio = NDArray[np.float32]
-Render = Callable[[NDArray[Any]], Audio]
 
 CHUNK_FRAMES = 64  # 0.74 s
+DEFAULT_VOCODER = "neural"
+SHIPPED = Path(__file__).parent / "weights" / "vocoder"
 
 
-@dataclass(frozen=True)
+class Network(Protocol):
+    def pieces(self, mel: NDArray[Any], chunk_frames: int) -> Iterator[Audio]: ...
+
+
 class Vocoder:
-    """`context_frames`: how far around a frame its samples look; None where they look at the whole clip."""
+    """Weights are read when it first speaks."""
 
-    name: str
-    render: Render
-    context_frames: int | None = None
+    def __init__(self, name: str, load: Callable[[], Network]):
+        self.name, self._load, self._loaded = name, load, list[Network]()
 
     def __call__(self, mel: NDArray[Any]) -> Audio:
-        return self.render(mel)
+        """The whole at once."""
+        return np.concatenate([*self.stream(mel, max(len(mel), 1)), np.zeros(0, np.float32)])
 
     def stream(self, mel: NDArray[Any], chunk_frames: int = CHUNK_FRAMES) -> Iterator[Audio]:
-        """The sound piece by piece, each from its frames and the context around them; joined, that of the whole."""
-        if self.context_frames is None:
-            yield self.render(mel)
-            return
-        for start in range(0, len(mel), chunk_frames):
-            end = min(start + chunk_frames, len(mel))
-            first = max(start - self.context_frames, 0)
-            audio = self.render(mel[first : end + self.context_frames])
-            yield audio[(start - first) * HOP_SAMPLES : (end - first) * HOP_SAMPLES]
+        """The sound piece by piece; joined, that of the whole."""
+        if not self._loaded:
+            self._loaded.append(self._load())
+        return self._loaded[0].pieces(mel, chunk_frames)
 
 
-# 3 frames in its first convolution; then at each level 1 step of the one before and 60 of its own (kernel 11, dilations
-# 1, 3 and 5 and three plain ones): 3 + 1 + 60/8 + 1/8 + 60/64 + ... < 14 frames.
-_HIFIGAN_CONTEXT = 14
+class GriffinLim:
+    """It needs the whole clip and no weights."""
 
-DEFAULT_VOCODER = "griffin-lim"
-VOCODERS: dict[str, Callable[[], Vocoder]] = {DEFAULT_VOCODER: lambda: Vocoder(DEFAULT_VOCODER, griffin_lim)}
+    def pieces(self, mel: NDArray[Any], chunk_frames: int) -> Iterator[Audio]:
+        yield griffin_lim(mel)
+
+
+VOCODERS: dict[str, Callable[[], Vocoder]] = {
+    "neural": lambda: _of_folder(SHIPPED, "neural"),
+    "griffin-lim": lambda: Vocoder("griffin-lim", GriffinLim),
+}
 
 
 def find_vocoder(name: str | Path | Vocoder) -> Vocoder:
-    """A vocoder by its name or its folder, which is checked now; its weights are read when it first speaks."""
+    """A vocoder by its name, run or folder, which is checked now."""
     if isinstance(name, Vocoder):
         return name
     if str(name) in VOCODERS:
         return VOCODERS[str(name)]()
-    folder = Path(name)
-    if not folder.is_dir():
+    if not Path(name).is_dir():
         raise SpeechError(
-            f"found the vocoder '{name}', expected one of: {', '.join(sorted(VOCODERS))}, or a folder with "
-            f"{DESCRIPTION} (see 'myxtts import-vocoder --help')"
+            f"found the vocoder '{name}', expected one of: {', '.join(sorted(VOCODERS))}, or a folder made by "
+            "'myxtts train --part vocoder' or 'myxtts import-vocoder'"
         )
-    return _KINDS[VocoderDescription.load(folder).kind](folder)
+    return _of_folder(find_checkpoint(name), str(name))
 
 
-def _hifigan(folder: Path) -> Vocoder:
-    loaded: list[Render] = []
+def _of_folder(folder: Path, name: str) -> Vocoder:
+    kind = VocoderDescription.load(folder).kind
 
-    def render(mel: NDArray[Any]) -> Audio:
-        if not loaded:
-            from myxtts.inference.neural_vocoder import load_hifigan
+    def load() -> Network:
+        from myxtts.inference import neural_vocoder  # TensorFlow, when it is needed
 
-            loaded.append(load_hifigan(folder))
-        return loaded[0](mel)
+        return neural_vocoder.OurVocoder(folder) if kind == OURS else neural_vocoder.HiFiGANVocoder(folder)
 
-    return Vocoder(str(folder), render, _HIFIGAN_CONTEXT)
-
-
-_KINDS = {"hifigan": _hifigan}
+    return Vocoder(name, load)

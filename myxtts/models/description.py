@@ -8,8 +8,9 @@ from typing import Any
 
 from myxtts.config.config import DataConfig, ModelConfig
 from myxtts.errors import CheckpointDamaged, CheckpointError
-from myxtts.models.format import EMA, MODEL, WEIGHTS, read_model, write_model
+from myxtts.models.format import EMA, MODEL, WEIGHTS, part_of, read_model, write_model
 from myxtts.models.sizes import size_named
+from myxtts.models.vocoder_description import VocoderDescription
 
 REFERENCE_FRAMES = DataConfig.reference_frames  # also of a model that is trained on pieces of its own clips
 
@@ -35,6 +36,21 @@ class ModelDescription:
             if not getattr(self, name):
                 raise CheckpointError(f"the model's {name} is empty: take it from the cache it is trained on")
 
+    def check_continues(self, other: ModelDescription, run: Path) -> None:
+        """Other symbols or languages in the same numbers would fit the weights and mean something else."""
+        if other.size != self.size:
+            raise CheckpointError(
+                f"{run} has model.size={other.size}, not {self.size}: leave it as it was, choose another --run, or "
+                "start over with --reset"
+            )
+        for name in ("token_table", "languages"):
+            old, new = getattr(other, name), getattr(self, name)
+            if old != new:
+                raise CheckpointError(
+                    f"{run} was trained with another {name} ({len(old)} entries, now {len(new)}): pack the data with "
+                    "the token table of the old cache (--set data.token_table=OLD.cache), or start over with --reset"
+                )
+
     def save(self, folder: Path | str) -> None:
         write_model(folder, "acoustic", asdict(self))
 
@@ -49,6 +65,11 @@ class ModelDescription:
             return cls(**values)
         except CheckpointError as error:
             raise CheckpointError(f"{folder}/{MODEL}: {error}") from None
+
+
+def load_description(folder: Path | str) -> ModelDescription | VocoderDescription:
+    """Of whichever part the folder's model is."""
+    return (VocoderDescription if part_of(folder) == "vocoder" else ModelDescription).load(folder)
 
 
 def find_checkpoint(path: Path | str) -> Path:

@@ -63,6 +63,15 @@ def read_model(folder: Path | str, part: str) -> dict[str, Any]:
     return values
 
 
+def part_of(folder: Path | str) -> str:
+    """Which part a folder's model is; what else is in its model.json is checked when it is read."""
+    path = Path(folder) / MODEL
+    part = _complete(_read_json(path), path)["part"]
+    if part not in PARTS:
+        raise CheckpointError(f"{folder} is a model of kind '{part}', expected {' or '.join(PARTS)}: upgrade MyXTTS")
+    return part
+
+
 def _complete(values: dict[str, Any], path: Path) -> dict[str, Any]:
     check_format(values, path)
     values.pop("format")

@@ -154,6 +154,27 @@ class Block(keras.layers.Layer):
         return (x + drop(y, self._dropout, seed)) * inside
 
 
+class PlainBlock(keras.layers.Layer):
+    """The same without a voice that leads it, and without padding: for frames that are all there."""
+
+    def __init__(self, channels: int, kernel: int, expansion: int, **options: Any):
+        super().__init__(**options)
+        self._channels = channels
+        self.along = DepthwiseConvolution(channels, kernel, name="along")
+        self.expand = Linear(channels, channels * expansion, gain=2.0, name="expand")
+        self.contract = Linear(channels * expansion, channels, gain=0.1, name="contract")
+
+    def build(self, input_shape: Any = None) -> None:
+        self.scale = self.add_weight((self._channels,), "ones", name="scale")
+        for layer in (self.along, self.expand, self.contract):
+            layer.build()
+
+    def call(self, x: Any) -> Any:
+        y = self.along(x)
+        y = y * tf.math.rsqrt(tf.reduce_mean(tf.square(y), axis=-1, keepdims=True) + 1e-5) * self.scale
+        return x + self.contract(tf.nn.relu(self.expand(y)))
+
+
 class LatentAttention(keras.layers.Layer):
     """Each position takes what it needs from the few latent tokens of the voice [batch, tokens, dim], and adds it."""
 

@@ -39,6 +39,8 @@ Tensors = dict[str, Any]
 class XTTS(keras.Model):
     """Every variable is there, float32, once the constructor returns."""
 
+    summed_outputs = ("predicted_frames", "true_frames")  # of a batch in parts: the sum of the parts'
+
     def __init__(self, description: ModelDescription, precision: str = "float32"):
         super().__init__(name="xtts", dtype="float32")
         size, policy, mels = size_named(description.size), policy_of(precision), N_MELS
@@ -50,6 +52,11 @@ class XTTS(keras.Model):
         self.pitch_predictor = PitchPredictor(size, PLACE_FEATURES, STRIDE, name="pitch_predictor", dtype=policy)
         self.decoder = Decoder(size, mels, name="decoder", dtype=policy)
         self.build()
+
+    @property
+    def texts(self) -> ModelDescription:
+        """Whose texts a batch must have."""
+        return self.description
 
     def build(self, input_shape: Any = None) -> None:
         mels = (N_MELS,)
@@ -67,6 +74,10 @@ class XTTS(keras.Model):
         self.mel_std.assign(np.broadcast_to(np.asarray(std, np.float32), shape))
 
     # ------------------------------------------------------------------------------------------------ training
+
+    def objectives(self, losses: Tensors) -> list[tuple[Any, list[Any]]]:
+        """What is minimised, and by which variables."""
+        return [(tf.add_n(list(losses.values())), self.trainable_variables)]
 
     def losses_of(self, batch: Tensors, seed: Any, step: Any) -> tuple[Tensors, Tensors]:
         """The weighted loss terms of a batch, whose sum is minimised, and what is worth logging.
@@ -97,6 +108,12 @@ class XTTS(keras.Model):
         measured |= sharpness_of(made * std, whole["mel"] * std, whole["weight"])
         measured |= pitch_terms(*self._predict_pitch(whole), whole["pitch"], whole["weight"])
         return measured | {name: told[name] for name in ("prior", "duration")}
+
+    def copy(self, batch: Tensors) -> Any:
+        """The clips of a batch as this model draws them, with their own durations and pitch: log-mel."""
+        whole = self._piece(self._read(batch), None)
+        made = (whole["mu"] + self._decode(whole))[:, : lengths_of(batch["mel"])[1]]
+        return made * tf.convert_to_tensor(self.mel_std) + tf.convert_to_tensor(self.mel_mean)
 
     def _read(self, batch: Tensors, seed: Any = None, step: Any = None) -> Tensors:
         """A batch up to the decoder: voice, text, alignment, and the losses that need no decoder."""

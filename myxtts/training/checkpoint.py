@@ -35,8 +35,9 @@ from myxtts.files import (
     try_lock,
 )
 from myxtts.models import weights
-from myxtts.models.description import ModelDescription
+from myxtts.models.description import ModelDescription, load_description
 from myxtts.models.format import STATE, check_files, read_state, write_state
+from myxtts.models.vocoder_description import VocoderDescription
 from myxtts.training.run_log import plain
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 LOCK = "lock"
 
 Tensors = dict[str, dict[str, np.ndarray]]
+Description = ModelDescription | VocoderDescription
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Loaded:
     metric: float | None
     tensors: Tensors  # file stem ("weights", "ema", "optimiser") -> name -> array
     state: dict[str, Any]  # what the trainer gave to `save`
-    description: ModelDescription
+    description: Description
 
 
 class RunLock:
@@ -127,7 +129,7 @@ class Checkpoints:
         step: int,
         tensors: Mapping[str, Mapping[str, np.ndarray]],
         state: Mapping[str, Any],
-        description: ModelDescription,
+        description: Description,
         metric: float | None = None,
     ) -> Path:
         """Write `step-N`, point `last` (and `best`) at it, delete what is over `keep`. A step saved again is replaced.
@@ -231,7 +233,7 @@ def load(path: Path | str) -> Loaded:
     check_files(path, body)
     stems = [name.removesuffix(".safetensors") for name in body["files"] if name.endswith(".safetensors")]
     tensors = {stem: weights.load(path / f"{stem}.safetensors") for stem in stems}
-    return Loaded(path, body["step"], body["metric"], tensors, body["state"], ModelDescription.load(path))
+    return Loaded(path, body["step"], body["metric"], tensors, body["state"], load_description(path))
 
 
 def _state_or_none(folder: Path) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,14 @@ from myxtts.data.tuples import feed_behind
 from myxtts.errors import CacheDamaged, RowError, TrainingError
 from myxtts.features.audio import load_clip
 from myxtts.features.mel import log_mel
-from myxtts.models.description import REFERENCE_FRAMES, ModelDescription
+from myxtts.inference.synthesizer import Synthesizer
+from myxtts.inference.vocoder import SHIPPED
+from myxtts.models import weights
+from myxtts.models.description import REFERENCE_FRAMES, ModelDescription, find_checkpoint, weights_file
+from myxtts.models.vocoder_description import VocoderDescription
+from myxtts.models.vocoder_training import VocoderTraining
 from myxtts.models.xtts import XTTS
+from myxtts.training.start_from import joined, take_over
 from myxtts.training.voice import packed_mel
 
 log = logging.getLogger(__name__)
@@ -105,12 +112,31 @@ def _learnt(feed: Feed | FileFeed, symbols: Sequence[str]) -> list[str]:
     return [symbol for symbol, count in zip(symbols, counts, strict=True) if count]
 
 
-def build_model(config: XTTSConfig, data: Any) -> XTTS:
-    """A new model for a feed or a dataset made of one: its first weights drawn from `training.seed`, its statistics
-    those of the data."""
+def build_vocoder(config: XTTSConfig) -> VocoderTraining:
+    """A new vocoder and its discriminators; with `training.start_from` trained on that run's own frames too, and begun
+    from the vocoder that ships."""
     tf.keras.utils.set_random_seed(config.training.seed)
-    model = XTTS(describe_model(config, data), precision_for(config))
-    model.set_statistics(*mel_statistics(data))
+    start = config.training.start_from
+    if start is None:
+        return VocoderTraining(VocoderDescription())
+    acoustic = Synthesizer.load(start).model
+    model = VocoderTraining(VocoderDescription(source={"frames_of": Path(start).name}), acoustic, spectral_steps=0)
+    weights.set_weights(model, weights.load(weights_file(SHIPPED)))
+    return model
+
+
+def build_model(config: XTTSConfig, data: Any) -> XTTS:
+    """A new model for a feed or a dataset made of one: its first weights those of `training.start_from`, or drawn from
+    `training.seed`, with the statistics of the data."""
+    tf.keras.utils.set_random_seed(config.training.seed)
+    description, start = describe_model(config, data), config.training.start_from
+    if start is not None:
+        description = joined(description, ModelDescription.load(find_checkpoint(start)))
+    model = XTTS(description, precision_for(config))
+    if start is None:
+        model.set_statistics(*mel_statistics(data))
+    else:
+        take_over(model, start)
     return model
 
 

@@ -124,10 +124,11 @@ class DatasetSource:
         return {"loader": "dataset", "steps_per_epoch": self.steps_per_epoch}
 
 
-def source_of(data: Any, settings: DataConfig, description: ModelDescription) -> FeedSource | DatasetSource:
-    """`settings` and `description`: of the trainer and of its model, which must be able to read the texts."""
+def source_of(data: Any, settings: DataConfig, texts: ModelDescription | None) -> FeedSource | DatasetSource:
+    """`settings`: the trainer's. `texts`: of the model that must be able to read them; None where none does."""
     if (feed := feed_behind(data)) is not None:
-        _fit(feed, description)
+        if texts is not None:
+            _fit(feed, texts)
         return FeedSource(feed)
     if isinstance(data, tf.data.Dataset):
         return DatasetSource(data, settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,13 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
 from myxtts.errors import CacheMismatch, TrainingError
-from myxtts.training.setup import build_model, prepare_tensorflow
+from myxtts.training.setup import build_model, build_vocoder, prepare_tensorflow
 from myxtts.training.split import split
+from myxtts.training.start_from import for_fine_tuning
 from myxtts.training.trainer import XTTSTrainer
+
+_VOCODER_DATA = {"batch_size": 8, "num_buckets": 1, "reference_frames": 0}
+_VOCODER_TRAINING = {"learning_rate": 5e-4, "beta1": 0.8, "beta2": 0.99, "sample_steps": 2000, "validation_steps": 1000}
 
 
 def start_training(
@@ -27,18 +32,32 @@ def start_training(
 ) -> dict[str, Any]:
     """Train on a cache, validating on a part of it or on another one. Returns the trainer's summary."""
     prepare_tensorflow(config)  # before the first tensor: a GPU's memory cannot be told to grow later
-    train, val = feeds_for(config, cache, validation)
-    model = build_model(config, train)
+    vocoder = config.model.part == "vocoder"
+    if vocoder:
+        config = for_vocoder(config)
+    elif config.training.start_from is not None:
+        config = for_fine_tuning(config, config.training.start_from)
+    train, val = feeds_for(config, cache, validation, tracks=("audio",) if vocoder else ())
+    model = build_vocoder(config) if vocoder else build_model(config, train)
     return XTTSTrainer(config, model, run, resume_command, replan=replan).train(train, val)
 
 
-def feeds_for(config: XTTSConfig, cache: Path, validation: Path | None) -> tuple[Feed, Feed | None]:
+def for_vocoder(config: XTTSConfig) -> XTTSConfig:
+    """Where nothing was given, what suits a vocoder: it sees short pieces, so one shape of batch wastes nothing."""
+    data, training = config.data.filled(_VOCODER_DATA), config.training.filled(_VOCODER_TRAINING)
+    return dataclasses.replace(config, data=data, training=training)
+
+
+def feeds_for(
+    config: XTTSConfig, cache: Path, validation: Path | None, tracks: Sequence[str] = ()
+) -> tuple[Feed, Feed | None]:
+    """`tracks`: what is needed of each clip besides its mel."""
     opened = Cache(cache, config.data.cache_verification)
     if validation is not None:
-        train = Feed(opened, config)
+        train = Feed(opened, config, tracks=tracks)
         return train, _validation_feed(config, Cache(validation, config.data.cache_verification), None, train)
     sides = split(opened)
-    train = Feed(opened, config, utterances=sides.train)
+    train = Feed(opened, config, utterances=sides.train, tracks=tracks)
     rows = sides.validation[0]
     usable = rows[opened.columns["n_frames"][rows] <= config.data.max_mel_frames]
     return train, _validation_feed(config, opened, [usable], train) if len(usable) else None
@@ -48,7 +67,7 @@ def _validation_feed(config: XTTSConfig, cache: Cache, utterances: Any, train: F
     """Few shapes, because each is compiled; languages and speakers numbered as in training."""
     settle(config.data, [*train.caches, cache])  # packed alike, or refused
     data = dataclasses.replace(config.data, num_buckets=min(config.data.num_buckets, 2), frame_budget=None)
-    feed = Feed(cache, dataclasses.replace(config, data=data), utterances=utterances)
+    feed = Feed(cache, dataclasses.replace(config, data=data), utterances=utterances, tracks=train.payload[1:])
     strange = sorted(set(cache.languages) - set(train.languages))
     if strange:
         raise TrainingError(f"{cache.folder} has {', '.join(strange)}, which is not trained on: leave those rows out")

@@ -69,7 +69,7 @@ class Step:
         if self.model.precision == "float16":
             tf.cond(apply, lambda: self._rescale(finite), tf.no_op)
         numbers = losses | {"loss": loss, "grad_norm": norm, "learning_rate": rate, "finite": finite}
-        numbers |= {name: outputs[name] for name in ("predicted_frames", "true_frames")}
+        numbers |= {name: outputs[name] for name in self.model.summed_outputs}
         self.names = list(numbers)
         return tf.stack([tf.cast(value, tf.float32) for value in numbers.values()])
 
@@ -82,19 +82,22 @@ class Step:
         filled = tf.stack([tf.reduce_sum(part["weight"]) for part in cut])
         shares = tf.unstack(filled / tf.maximum(tf.reduce_sum(filled), 1.0))
         losses = {name: _mix([losses[name] for losses, _, _ in parts], shares) for name in parts[0][0]}
-        sums = ("predicted_frames", "true_frames")
-        outputs = {name: tf.add_n([outputs[name] for _, outputs, _ in parts]) for name in sums}
+        summed = self.model.summed_outputs
+        outputs = {name: tf.add_n([outputs[name] for _, outputs, _ in parts]) for name in summed}
         return losses, outputs, [_mix(same, shares) for same in zip(*(each for _, _, each in parts), strict=True)]
 
     def _part_gradients(self, batch: dict[str, Any], step: Any, at: int) -> tuple[Any, Any, Any]:
         seed = tf.stack([tf.constant(self.training.seed ^ at << 20, tf.int32), tf.cast(step, tf.int32)])
-        variables = self.optimiser.variables_
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(variables)
+        with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+            tape.watch(self.optimiser.variables_)
             losses, outputs = self.model.losses_of(batch, seed, step)
-            scaled = tf.add_n(list(losses.values())) * self.loss_scale
-        gradients = tape.gradient(scaled, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        return losses, outputs, [tf.convert_to_tensor(gradient) for gradient in gradients]
+            objectives = [(loss * self.loss_scale, trained) for loss, trained in self.model.objectives(losses)]
+        gradients: dict[str, Any] = {}
+        for loss, trained in objectives:
+            zero = tf.UnconnectedGradients.ZERO
+            made = tape.gradient(loss, [variable.value for variable in trained], unconnected_gradients=zero)
+            gradients |= {variable.path: gradient for variable, gradient in zip(trained, made, strict=True)}
+        return losses, outputs, [tf.convert_to_tensor(gradients[path]) for path in self.optimiser.paths]
 
     def _learning_rate(self, step: Any) -> Any:
         training = self.training

@@ -23,11 +23,13 @@ from myxtts.config.config import XTTSConfig
 from myxtts.data.device import first_gpu
 from myxtts.data.pipeline import Feed
 from myxtts.data.tuples import feed_behind
-from myxtts.errors import CheckpointError, TrainingError
+from myxtts.errors import TrainingError
 from myxtts.models import weights
+from myxtts.models.description import ModelDescription
 from myxtts.monitor import Monitor, current_monitor, start_monitor
 from myxtts.training.budget import DEFAULT_STEPS, Budget
 from myxtts.training.checkpoint import Checkpoints, Loaded
+from myxtts.training.copies import Copies
 from myxtts.training.damage import damaged_utterances
 from myxtts.training.feed_search import KNOBS
 from myxtts.training.feed_tuning import FeedTuning
@@ -76,7 +78,7 @@ class XTTSTrainer:
             self.config = dataclasses.replace(self.config, data=feed.data)  # with what the caches have settled
         self._source = self._source_of(train_dataset)
         self._validation = None if val_dataset is None else self._source_of(val_dataset)
-        self._voice = self._source.voice(self.model.description.reference_frames)
+        self._voice = self._source.voice(self.model.description.reference_frames) if self._speaks else None
         self._budget = Budget.of(self.training, self._source.steps_per_epoch)
         self._step = Step(self.model, self.training, self._budget.steps or DEFAULT_STEPS)
         self._validator = Validator(self.model, self._step.eager)
@@ -115,7 +117,12 @@ class XTTSTrainer:
         return self.monitor
 
     def _source_of(self, data: Data) -> FeedSource | DatasetSource:
-        return source_of(data, self.config.data, self.model.description)
+        return source_of(data, self.config.data, self.model.texts)
+
+    @property
+    def _speaks(self) -> bool:
+        """Whether it is a voice that is trained, not a vocoder."""
+        return isinstance(self.model.description, ModelDescription)
 
     # ---- beginning --------------------------------------------------------------------------------------------------
 
@@ -143,9 +150,10 @@ class XTTSTrainer:
             return None
         return FeedTuning(feed, self.config, first_gpu() is not None, self._recorder.say)
 
-    def _choose_samples(self) -> Samples:
+    def _choose_samples(self) -> Samples | Copies:
         batches = (self._validation or self._source).one_pass(1)
-        samples = Samples(self.model, next(batches), self.run / "samples")
+        kind = Samples if self._speaks else Copies
+        samples = kind(self.model, next(batches), self.run / "samples")
         batches.close()
         return samples
 
@@ -256,11 +264,14 @@ class XTTSTrainer:
             return None
         for step in self._validator.left_out:
             self._not_finite("validation", self._validation, step)
-        self._recorder.validation(self._at, found | {"duration_scale": float(self.model.duration_scale)})
+        self._recorder.validation(self._at, found | self._calibration())
         best, metric = self._checkpoints.best(), found.get(METRIC)
         better = metric is not None and (best is None or metric < best[1])
         self._worse_in_a_row = 0 if better else self._worse_in_a_row + 1
         return metric
+
+    def _calibration(self) -> dict[str, float]:
+        return {"duration_scale": float(self.model.duration_scale)} if self._speaks else {}
 
     def _save(self, metric: float | None) -> None:
         own = weights.weights_of(self.model)
@@ -274,7 +285,7 @@ class XTTSTrainer:
         self._saved_at = time.monotonic()
 
     def _restore(self, found: Loaded) -> None:
-        self._check_symbols(found)
+        self.model.description.check_continues(found.description, self.run)
         state = found.state["feed"]
         self._at = int(state["step"]) if self._replan else self._source.resume(state)
         weights.set_weights(self.model, found.tensors["weights"])
@@ -283,23 +294,6 @@ class XTTSTrainer:
             self._step.total_steps.assign(self._budget.steps)  # a run may be made longer when it is resumed
         self._seconds = float(found.state["seconds"])
         self._worse_in_a_row = int(found.state["worse_in_a_row"])
-
-    def _check_symbols(self, found: Loaded) -> None:
-        """Other symbols or languages in the same numbers would fit the weights and mean something else."""
-        was, wanted = found.description.size, self.model.description.size
-        if was != wanted:
-            raise CheckpointError(
-                f"{self.run} has model.size={was}, not {wanted}: leave it as it was, choose another --run, or start "
-                "over with --reset"
-            )
-        for name in ("token_table", "languages"):
-            old, new = getattr(found.description, name), getattr(self.model.description, name)
-            if old != new:
-                raise CheckpointError(
-                    f"{self.run} was trained with another {name} ({len(old)} entries, now {len(new)}): pack the data "
-                    "with the token table of the old cache (--set data.token_table=OLD.cache), or start over with "
-                    "--reset"
-                )
 
     # ---- what goes wrong --------------------------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ class Validator:
         sums: dict[str, float] = {}
         self.left_out = []
         with optimiser.averaged():
-            self.model.duration_scale.assign(1.0)
+            self._set_length(1.0)
             for number, batch in enumerate(batches):
                 measured = self._numbers(batch)
                 if not all(math.isfinite(value) for part in measured for value in part.values()):
@@ -60,5 +60,9 @@ class Validator:
         frames = sums.pop("frames", 0.0)
         means = {name: value / frames for name, value in sums.items()} if frames else {}
         if means.get("duration_ratio", 0.0) > 0:
-            self.model.duration_scale.assign(min(max(1.0 / means["duration_ratio"], 0.5), 2.0))
+            self._set_length(min(max(1.0 / means["duration_ratio"], 0.5), 2.0))
         return means
+
+    def _set_length(self, scale: float) -> None:
+        if hasattr(self.model, "duration_scale"):  # a vocoder has none
+            self.model.duration_scale.assign(scale)

@@ -162,7 +162,7 @@ def test_no_frames_are_no_sound(vocoder):
 
 
 def test_the_folder_says_what_it_was_made_from(folder, checkpoint):
-    told = json.loads((folder / "vocoder.json").read_text())
+    told = json.loads((folder / "model.json").read_text())
     assert told["kind"] == "hifigan"
     assert told["mel"]["sample_rate"] == 22050
     assert told["source"]["file"] == "generator.pth.tar"
@@ -261,34 +261,34 @@ def test_a_pickle_that_would_run_code_runs_nothing(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"mel": {"sample_rate": 24000}}, "for other frames, with sample_rate 24000 instead of 22050"),
+        ({"mel": {"sample_rate": 24000}}, "another mel .*sample_rate 24000, not 22050"),
         ({"kind": "brass"}, "of kind 'brass'"),
-        ({"format": 9}, "not format 1"),
+        ({"format": 9}, "is format 9, this code reads 2"),
         ({"more": 1}, "more"),
     ],
 )
 def test_a_folder_for_something_else_is_refused_before_it_speaks(tmp_path, folder, change, told):
-    values = json.loads((folder / "vocoder.json").read_text())
+    values = json.loads((folder / "model.json").read_text())
     values["mel"] |= change.pop("mel", {})
     (tmp_path / "weights.safetensors").write_bytes(b"")
-    (tmp_path / "vocoder.json").write_text(json.dumps(values | change))
+    (tmp_path / "model.json").write_text(json.dumps(values | change))
     with pytest.raises(CheckpointError, match=told):
         find_vocoder(tmp_path)
 
 
 def test_a_damaged_folder_is_named(tmp_path, folder):
-    with pytest.raises(CheckpointError, match="holds no vocoder.json"):
+    with pytest.raises(CheckpointError, match="holds no model"):
         find_vocoder(tmp_path)
-    (tmp_path / "vocoder.json").write_text((folder / "vocoder.json").read_text())
-    with pytest.raises(CheckpointDamaged, match="weights.safetensors is missing"):
+    (tmp_path / "model.json").write_text((folder / "model.json").read_text())
+    with pytest.raises(CheckpointError, match="expected model.json and weights.safetensors"):
         find_vocoder(tmp_path)
     (tmp_path / "weights.safetensors").write_bytes((folder / "weights.safetensors").read_bytes()[:-9])
     with pytest.raises(CheckpointDamaged, match="weights.safetensors is damaged"):
         find_vocoder(tmp_path)(example_mel(2))
-    (tmp_path / "vocoder.json").write_text("[]")
+    (tmp_path / "model.json").write_text("[]")
     with pytest.raises(CheckpointDamaged, match="holds a list"):
         find_vocoder(tmp_path)
-    (tmp_path / "vocoder.json").write_text("{")
+    (tmp_path / "model.json").write_text("{")
     with pytest.raises(CheckpointDamaged, match="not JSON"):
         find_vocoder(tmp_path)
 

@@ -1,0 +1,77 @@
+"""What a voice begins with: pulses at the pitch, and breath. Both flat in their spectrum, framed as the mel is.
+
+A vocoder that is handed the harmonics at their places need not learn to keep a phase going from frame to frame, which
+is what takes phase-predicting vocoders weeks of adversarial training.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from myxtts.features.mel import EDGE_SAMPLES, FFT_SAMPLES, HOP_SAMPLES, SAMPLE_RATE, hann_window
+from myxtts.models.layers import lengths_of
+from myxtts.models.pitch import BASE_HZ
+
+BINS = FFT_SAMPLES // 2 + 1
+_HOPS = FFT_SAMPLES // HOP_SAMPLES
+_NOISE_SEED = (17, 86)  # the same breath for the same number of frames
+
+
+def pulses_of(pitch: Any) -> Any:
+    """Pulses float32 [batch, frames * hop] at a pitch [batch, frames, 2]: every harmonic below half the sampling rate,
+    as strong together as white noise of power 1."""
+    hertz = _every_sample(BASE_HZ * tf.pow(2.0, pitch[..., 0]))
+    cycles = tf.math.floormod(tf.cumsum(tf.cast(hertz, tf.float64) / SAMPLE_RATE, axis=1), 1.0)
+    angle = np.pi * (tf.cast(cycles, tf.float32) - 0.5)  # the pulse is in the middle, away from where cycles wrap
+    harmonics = tf.floor(0.5 * SAMPLE_RATE / hertz)
+    # The sum of `harmonics` cosines, in closed form.
+    comb = tf.sin((2.0 * harmonics + 1.0) * angle) / _away_from_zero(tf.sin(angle)) - 1.0
+    return 0.5 * comb * tf.sqrt(2.0 / harmonics)
+
+
+def noise_of(pitch: Any, seed: Any = None) -> Any:
+    """White noise of power 1, as long as the pulses."""
+    batch, frames, _ = lengths_of(pitch)
+    return tf.random.stateless_normal([batch, frames * HOP_SAMPLES], _NOISE_SEED if seed is None else seed)
+
+
+def spectra_of(samples: Any) -> Any:
+    """complex64 [batch, frames, bins] of samples [batch, frames * hop], windowed as for the mel."""
+    batch, length = lengths_of(samples)
+    frames = length // HOP_SAMPLES
+    padded = tf.pad(samples, [[0, 0], [EDGE_SAMPLES, EDGE_SAMPLES]])
+    hops = tf.reshape(padded, [batch, frames + _HOPS - 1, HOP_SAMPLES])
+    windows = tf.concat([hops[:, n : n + frames] for n in range(_HOPS)], axis=-1) * hann_window()
+    return tf.signal.rfft(windows)
+
+
+def samples_of(spectra: Any) -> Any:
+    """Its inverse: windowed again, added where frames overlap, cut to frames * hop samples."""
+    windows = tf.signal.irfft(spectra, [FFT_SAMPLES]) * hann_window()
+    batch, frames, _ = lengths_of(windows)
+    parts = tf.reshape(windows, [batch, frames, _HOPS, HOP_SAMPLES])
+    sums = tf.add_n([tf.pad(parts[:, :, n], [[0, 0], [n, _HOPS - 1 - n], [0, 0]]) for n in range(_HOPS)])
+    whole = tf.reshape(sums, [batch, (frames + _HOPS - 1) * HOP_SAMPLES])
+    return whole[:, EDGE_SAMPLES : EDGE_SAMPLES + frames * HOP_SAMPLES] / _OVERLAP
+
+
+# Four Hann windows, squared, add up to the same everywhere but within a window of the clip's ends.
+_OVERLAP = float(np.square(hann_window()).sum() / HOP_SAMPLES)
+
+
+def _every_sample(values: Any) -> Any:
+    """Frame values [batch, frames] along straight lines between the middles of their hops: [batch, frames * hop]."""
+    batch, frames = lengths_of(values)
+    before = tf.concat([values[:, :1], values[:, :-1]], axis=1)[..., None]
+    after = tf.concat([values[:, 1:], values[:, -1:]], axis=1)[..., None]
+    place = (np.arange(HOP_SAMPLES, dtype=np.float32) + 0.5) / HOP_SAMPLES - 0.5
+    here = values[..., None]
+    line = here + np.maximum(place, 0.0) * (after - here) + np.maximum(-place, 0.0) * (before - here)
+    return tf.reshape(line, [batch, frames * HOP_SAMPLES])
+
+
+def _away_from_zero(x: Any) -> Any:
+    return tf.where(tf.abs(x) < 1e-5, 1e-5, x)

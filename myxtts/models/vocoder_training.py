@@ -1,0 +1,124 @@
+"""What a vocoder is trained with: pieces of clips and their frames, an energy distance, later discriminators.
+
+With an acoustic model the frames are partly that model's own, over the real sound they belong to: so the vocoder learns
+to put back what such frames have lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from myxtts.features.mel import HOP_SAMPLES, INT16_SCALE, LOG_FLOOR
+from myxtts.features.mel_tensorflow import log_mel
+from myxtts.models.discriminators import Discriminators, Verdicts
+from myxtts.models.excitation import samples_of
+from myxtts.models.layers import fold, lengths_of
+from myxtts.models.spectral import distance, energy_distance, spectrograms
+from myxtts.models.upsample import crop_frames
+from myxtts.models.vocoder import Vocoder
+from myxtts.models.vocoder_description import VocoderDescription
+
+CROP_FRAMES = 40
+_EDGE_FRAMES = 4  # at each end of a piece, where the network and the windows lack what is beyond
+_WHOLE_FRAMES = 128  # of each clip, for validation
+_OWN_SHARE = 0.6  # of the pieces that begin with an acoustic model's frames, where there is one
+_GAINS_DB = (-8.0, 3.0)  # pieces are made louder or softer, since nobody's recordings are as loud as the corpus
+SPECTRAL_STEPS = 2000  # without discriminators, which would only see at once that nothing fits
+LOSS_WEIGHTS = {"energy": 3.0, "deceived": 1.0, "features": 2.0, "caught": 1.0}
+_CROP, _GAIN, _NOISE, _OWN = range(4)
+
+Tensors = dict[str, Any]
+
+
+class VocoderTraining(keras.Model):
+    """The vocoder, its discriminators, and the losses of both."""
+
+    summed_outputs: tuple[str, ...] = ()
+
+    def __init__(self, description: VocoderDescription, acoustic: Any = None, spectral_steps: int = SPECTRAL_STEPS):
+        super().__init__(name="vocoder_training", dtype="float32")
+        self.description, self.precision, self._spectral_steps = description, "float32", spectral_steps
+        self.vocoder, self.discriminators = Vocoder(), Discriminators(name="discriminators")
+        self.discriminators.build()
+        self._acoustic = (acoustic,)  # in a tuple, so that its variables are not this model's
+        self.built = True
+
+    @property
+    def texts(self) -> Any:
+        """Whose texts a batch must have: those of the model whose frames are used, if any."""
+        acoustic = self._acoustic[0]
+        return None if acoustic is None else acoustic.description
+
+    def objectives(self, losses: Tensors) -> list[tuple[Any, list[Any]]]:
+        """Each side's loss with the variables that it trains."""
+        made = tf.add_n([losses[name] for name in ("energy", "deceived", "features")])
+        return [
+            (made, self.vocoder.trainable_variables),
+            (losses["caught"], self.discriminators.trainable_variables),
+        ]
+
+    def losses_of(self, batch: Tensors, seed: Any, step: Any) -> tuple[Tensors, Tensors]:
+        mel, audio = self._piece(batch, seed)
+        pitch = self.vocoder.pitch(mel)
+        filters = self.vocoder.filters(mel, pitch)
+        made = [self._draw(pitch, filters, fold(seed, _NOISE + 10 * n)) for n in (1, 2)]
+        real = _inner(audio)
+        losses = {"energy": energy_distance(*(spectrograms(each) for each in (real, *made)))}
+        losses |= tf.cond(step >= self._spectral_steps, lambda: self._judged(real, made[0]), _not_judged)._asdict()
+        return {name: loss * LOSS_WEIGHTS[name] for name, loss in losses.items()}, {}
+
+    def validation_of(self, batch: Tensors) -> Tensors:
+        """Over the first frames of each clip: `copy_mel_l1` between frames and those of the sound made from them, and
+        the distance of that sound from the recording."""
+        longest = min(_WHOLE_FRAMES, batch["mel"].shape[1] or _WHOLE_FRAMES)
+        mel, audio = batch["mel"][:, :longest], batch["audio"][:, :longest]
+        made = self.vocoder(mel)
+        again = log_mel(tf.reshape(made, [lengths_of(mel)[0], longest, HOP_SAMPLES]))
+        real = _flat(tf.cast(audio, tf.float32) * INT16_SCALE)
+        away = tf.reduce_mean(tf.abs(again - mel))
+        apart = distance(spectrograms(real), spectrograms(made))
+        return {"copy_mel_l1": away, "distance": apart, "frames": tf.reduce_sum(batch["weight"])}
+
+    def _draw(self, pitch: Any, filters: tuple[Any, Any], seed: Any) -> Any:
+        pulses, noise = self.vocoder.excite(pitch, seed)
+        return _inner(samples_of(pulses * filters[0] + noise * filters[1]))
+
+    def _judged(self, real: Any, made: Any) -> Verdicts:
+        return self.discriminators(real, made)
+
+    def _piece(self, batch: Tensors, seed: Any) -> tuple[Any, Any]:
+        """Frames [batch, CROP_FRAMES, mels] and their sound [batch, CROP_FRAMES * hop]; silence in rows without weight,
+        which only fill up."""
+        mel = self._frames(batch, seed)
+        longest = lengths_of(mel)[1]
+        numbers = crop_frames(batch["frame_lengths"], longest, CROP_FRAMES, fold(seed, _CROP))
+        inside = tf.cast(numbers < batch["frame_lengths"][:, None], tf.float32)[..., None]
+        inside *= batch["weight"][:, None, None]
+        at = tf.minimum(numbers, longest - 1)
+        gain = tf.pow(10.0, tf.random.stateless_uniform([lengths_of(mel)[0], 1, 1], fold(seed, _GAIN), *_GAINS_DB) / 20)
+        sound = tf.cast(tf.gather(batch["audio"], at, batch_dims=1), tf.float32) * INT16_SCALE * gain * inside
+        frames = tf.maximum(tf.gather(mel, at, batch_dims=1) + tf.math.log(gain), LOG_FLOOR)
+        return tf.where(inside > 0, frames, LOG_FLOOR), _flat(sound)
+
+    def _frames(self, batch: Tensors, seed: Any) -> Any:
+        acoustic = self._acoustic[0]
+        if acoustic is None:
+            return batch["mel"]
+        own = tf.random.stateless_uniform([lengths_of(batch["mel"])[0], 1, 1], fold(seed, _OWN)) < _OWN_SHARE
+        return tf.where(own, tf.stop_gradient(acoustic.copy(batch)), batch["mel"])
+
+
+def _not_judged() -> Verdicts:
+    return Verdicts(*(tf.constant(0.0) for _ in Verdicts._fields))
+
+
+def _inner(audio: Any) -> Any:
+    return audio[:, _EDGE_FRAMES * HOP_SAMPLES : -_EDGE_FRAMES * HOP_SAMPLES]
+
+
+def _flat(rows: Any) -> Any:
+    batch, frames, _ = lengths_of(rows)
+    return tf.reshape(rows, [batch, frames * HOP_SAMPLES])
