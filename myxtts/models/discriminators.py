@@ -10,7 +10,7 @@ import tensorflow as tf
 from myxtts.models.spectral import magnitudes
 
 _WINDOWS = (1024, 512, 256, 128)
-_CHANNELS = (24, 24, 32, 32)
+_CHANNELS = (16, 24, 32, 32)
 _KERNELS = ((3, 9), (3, 5), (3, 5), (3, 3))  # frames x bins
 _SLOPE = 0.15
 
@@ -29,7 +29,7 @@ class SpectrogramDiscriminator(keras.layers.Layer):
     def __init__(self, window: int, **options: Any):
         super().__init__(**options)
         self._window = window
-        self._strides = (4 if window >= 512 else 2, 2, 2, 1, 1)  # over bins, which are many where the window is long
+        self._strides = (4, 2, 2, 1, 1)  # over bins
 
     def build(self, input_shape: Any = None) -> None:
         spread = keras.initializers.VarianceScaling(2.0, "fan_in", "truncated_normal")
@@ -40,7 +40,7 @@ class SpectrogramDiscriminator(keras.layers.Layer):
 
     def call(self, audio: Any) -> tuple[Any, list[Any]]:
         """Answers [batch, frames, regions, 1], 1 for real, and the features of each layer before them."""
-        x = tf.expand_dims(0.4 * (tf.math.log(magnitudes(audio, self._window) + 1e-4) + 5.0), -1)
+        x = tf.expand_dims(0.4 * (tf.math.log(magnitudes(audio, self._window, self._window // 2) + 1e-4) + 5.0), -1)
         features: list[Any] = []
         for kernel, bias, stride in zip(self.kernels, self.biases, self._strides, strict=True):
             x = tf.nn.bias_add(tf.nn.conv2d(x, kernel, [1, 1, stride, 1], "SAME"), bias)

@@ -17,19 +17,40 @@ from myxtts.models.pitch import BASE_HZ
 
 BINS = FFT_SAMPLES // 2 + 1
 _HOPS = FFT_SAMPLES // HOP_SAMPLES
+_BLOCK, _BLOCKS_SEEN = 64, 13  # 38 ms: of a voice of 60 Hz and more the fundamental alone
 _NOISE_SEED = (17, 86)  # the same breath for the same number of frames
 
 
-def pulses_of(pitch: Any) -> Any:
+def pulses_of(pitch: Any, recording: Any = None) -> Any:
     """Pulses float32 [batch, frames * hop] at a pitch [batch, frames, 2]: every harmonic below half the sampling rate,
-    as strong together as white noise of power 1."""
+    as strong together as white noise of power 1. With a recording of that length they keep in step with it."""
     hertz = _every_sample(BASE_HZ * tf.pow(2.0, pitch[..., 0]))
     cycles = tf.math.floormod(tf.cumsum(tf.cast(hertz, tf.float64) / SAMPLE_RATE, axis=1), 1.0)
-    angle = np.pi * (tf.cast(cycles, tf.float32) - 0.5)  # the pulse is in the middle, away from where cycles wrap
+    cycles = tf.cast(cycles, tf.float32)
+    if recording is not None:
+        cycles = tf.math.floormod(cycles + _ahead(recording, cycles), 1.0)
+    angle = np.pi * (cycles - 0.5)  # the pulse is in the middle, away from where cycles wrap
     harmonics = tf.floor(0.5 * SAMPLE_RATE / hertz)
     # The sum of `harmonics` cosines, in closed form.
     comb = tf.sin((2.0 * harmonics + 1.0) * angle) / _away_from_zero(tf.sin(angle)) - 1.0
     return 0.5 * comb * tf.sqrt(2.0 / harmonics)
+
+
+def _ahead(recording: Any, cycles: Any) -> Any:
+    """How far, in cycles, a recording's fundamental is ahead of these: [batch, samples].
+
+    The pitch of a mel is right within some cents, which is half a cycle after half a second; so that a filter can
+    learn the phase of each harmonic beside the first, the first must be where it is in the recording.
+    """
+    batch, length = lengths_of(recording)
+    turn = 2.0 * np.pi * cycles
+    beats = tf.stack([recording * tf.cos(turn), -recording * tf.sin(turn)], axis=-1)
+    blocks = tf.reduce_mean(tf.reshape(beats, [batch, length // _BLOCK, _BLOCK, 2]), axis=2)
+    kernel = np.hanning(_BLOCKS_SEEN + 2)[1:-1].astype(np.float32)
+    kernel = np.eye(2, dtype=np.float32)[None] * kernel[:, None, None]
+    smooth = tf.nn.conv1d(blocks, kernel, 1, "SAME")
+    beat = tf.reshape(_lines(smooth, _BLOCK), [batch, length, 2])
+    return tf.atan2(beat[..., 1], beat[..., 0]) / (2.0 * np.pi)
 
 
 def noise_of(pitch: Any, seed: Any = None) -> Any:
@@ -65,12 +86,16 @@ _OVERLAP = float(np.square(hann_window()).sum() / HOP_SAMPLES)
 def _every_sample(values: Any) -> Any:
     """Frame values [batch, frames] along straight lines between the middles of their hops: [batch, frames * hop]."""
     batch, frames = lengths_of(values)
-    before = tf.concat([values[:, :1], values[:, :-1]], axis=1)[..., None]
-    after = tf.concat([values[:, 1:], values[:, -1:]], axis=1)[..., None]
-    place = (np.arange(HOP_SAMPLES, dtype=np.float32) + 0.5) / HOP_SAMPLES - 0.5
-    here = values[..., None]
-    line = here + np.maximum(place, 0.0) * (after - here) + np.maximum(-place, 0.0) * (before - here)
-    return tf.reshape(line, [batch, frames * HOP_SAMPLES])
+    return tf.reshape(_lines(values[..., None], HOP_SAMPLES), [batch, frames * HOP_SAMPLES])
+
+
+def _lines(values: Any, steps: int) -> Any:
+    """[batch, n, channels] along straight lines from one to the next: [batch, n, steps, channels]."""
+    before = tf.concat([values[:, :1], values[:, :-1]], axis=1)[:, :, None]
+    after = tf.concat([values[:, 1:], values[:, -1:]], axis=1)[:, :, None]
+    place = ((np.arange(steps, dtype=np.float32) + 0.5) / steps - 0.5)[:, None]
+    here = values[:, :, None]
+    return here + np.maximum(place, 0.0) * (after - here) + np.maximum(-place, 0.0) * (before - here)
 
 
 def _away_from_zero(x: Any) -> Any:

@@ -49,9 +49,9 @@ class Vocoder(keras.Model):
     def pitch(self, mel: Any) -> Any:
         return pitch_of(mel, tf.ones_like(mel[..., :1]))
 
-    def excite(self, pitch: Any, seed: Any = None) -> tuple[Any, Any]:
+    def excite(self, pitch: Any, seed: Any = None, recording: Any = None) -> tuple[Any, Any]:
         """Spectra of pulses and noise [batch, frames, bins]. The pulses run through, so of a whole clip at once."""
-        return spectra_of(pulses_of(pitch)), spectra_of(noise_of(pitch, seed))
+        return spectra_of(pulses_of(pitch, recording)), spectra_of(noise_of(pitch, seed))
 
     def filters(self, mel: Any, pitch: Any) -> tuple[Any, Any]:
         """complex64 [batch, frames, bins] for the pulses and for the noise."""

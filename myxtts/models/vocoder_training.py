@@ -1,4 +1,4 @@
-"""What a vocoder is trained with: pieces of clips and their frames, an energy distance, later discriminators.
+"""What a vocoder is trained with: pieces of clips and their frames, a distance, later discriminators.
 
 With an acoustic model the frames are partly that model's own, over the real sound they belong to: so the vocoder learns
 to put back what such frames have lost.
@@ -13,10 +13,10 @@ import tensorflow as tf
 
 from myxtts.features.mel import HOP_SAMPLES, INT16_SCALE, LOG_FLOOR
 from myxtts.features.mel_tensorflow import log_mel
-from myxtts.models.discriminators import Discriminators, Verdicts
+from myxtts.models.discriminators import Discriminators
 from myxtts.models.excitation import samples_of
 from myxtts.models.layers import fold, lengths_of
-from myxtts.models.spectral import distance, energy_distance, spectrograms
+from myxtts.models.spectral import distance, spectrograms
 from myxtts.models.upsample import crop_frames
 from myxtts.models.vocoder import Vocoder
 from myxtts.models.vocoder_description import VocoderDescription
@@ -26,8 +26,8 @@ _EDGE_FRAMES = 4  # at each end of a piece, where the network and the windows la
 _WHOLE_FRAMES = 128  # of each clip, for validation
 _OWN_SHARE = 0.6  # of the pieces that begin with an acoustic model's frames, where there is one
 _GAINS_DB = (-8.0, 3.0)  # pieces are made louder or softer, since nobody's recordings are as loud as the corpus
-SPECTRAL_STEPS = 2000  # without discriminators, which would only see at once that nothing fits
-LOSS_WEIGHTS = {"energy": 3.0, "deceived": 1.0, "features": 2.0, "caught": 1.0}
+SPECTRAL_STEPS = 2000  # until the discriminators count in full: at first they would only see that nothing fits
+LOSS_WEIGHTS = {"distance": 5.0, "deceived": 1.0, "features": 2.0, "caught": 1.0}
 _CROP, _GAIN, _NOISE, _OWN = range(4)
 
 Tensors = dict[str, Any]
@@ -54,7 +54,7 @@ class VocoderTraining(keras.Model):
 
     def objectives(self, losses: Tensors) -> list[tuple[Any, list[Any]]]:
         """Each side's loss with the variables that it trains."""
-        made = tf.add_n([losses[name] for name in ("energy", "deceived", "features")])
+        made = tf.add_n([losses[name] for name in ("distance", "deceived", "features")])
         return [
             (made, self.vocoder.trainable_variables),
             (losses["caught"], self.discriminators.trainable_variables),
@@ -64,11 +64,15 @@ class VocoderTraining(keras.Model):
         mel, audio = self._piece(batch, seed)
         pitch = self.vocoder.pitch(mel)
         filters = self.vocoder.filters(mel, pitch)
-        made = [self._draw(pitch, filters, fold(seed, _NOISE + 10 * n)) for n in (1, 2)]
-        real = _inner(audio)
-        losses = {"energy": energy_distance(*(spectrograms(each) for each in (real, *made)))}
-        losses |= tf.cond(step >= self._spectral_steps, lambda: self._judged(real, made[0]), _not_judged)._asdict()
-        return {name: loss * LOSS_WEIGHTS[name] for name, loss in losses.items()}, {}
+        real, made = _inner(audio), self._draw(pitch, filters, fold(seed, _NOISE))
+        losses = {"distance": distance(spectrograms(real), spectrograms(made))}
+        losses |= self.discriminators(real, made)._asdict()
+        share = {name: self._share(step) for name in ("deceived", "features")}
+        return {name: loss * LOSS_WEIGHTS[name] * share.get(name, 1.0) for name, loss in losses.items()}, {}
+
+    def _share(self, step: Any) -> Any:
+        """How much the judges count by now. Not a condition around them: its gradient took a minute to compile."""
+        return tf.clip_by_value(tf.cast(step, tf.float32) / max(self._spectral_steps, 1), 0.0, 1.0)
 
     def validation_of(self, batch: Tensors) -> Tensors:
         """Over the first frames of each clip: `copy_mel_l1` between frames and those of the sound made from them, and
@@ -85,9 +89,6 @@ class VocoderTraining(keras.Model):
     def _draw(self, pitch: Any, filters: tuple[Any, Any], seed: Any) -> Any:
         pulses, noise = self.vocoder.excite(pitch, seed)
         return _inner(samples_of(pulses * filters[0] + noise * filters[1]))
-
-    def _judged(self, real: Any, made: Any) -> Verdicts:
-        return self.discriminators(real, made)
 
     def _piece(self, batch: Tensors, seed: Any) -> tuple[Any, Any]:
         """Frames [batch, CROP_FRAMES, mels] and their sound [batch, CROP_FRAMES * hop]; silence in rows without weight,
@@ -109,10 +110,6 @@ class VocoderTraining(keras.Model):
             return batch["mel"]
         own = tf.random.stateless_uniform([lengths_of(batch["mel"])[0], 1, 1], fold(seed, _OWN)) < _OWN_SHARE
         return tf.where(own, tf.stop_gradient(acoustic.copy(batch)), batch["mel"])
-
-
-def _not_judged() -> Verdicts:
-    return Verdicts(*(tf.constant(0.0) for _ in Verdicts._fields))
 
 
 def _inner(audio: Any) -> Any:

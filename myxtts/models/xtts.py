@@ -27,9 +27,10 @@ from myxtts.models.sharpness import sharpness_of
 from myxtts.models.sizes import size_named
 from myxtts.models.text_encoder import TextEncoder
 from myxtts.models.upsample import PLACE_FEATURES, crop_frames, tokens_at
+from myxtts.models.voice_terms import voice_term
 
 CROP_FRAMES = 128  # what the decoder is trained on at a time: its cost no longer depends on the clips' lengths
-LOSS_WEIGHTS = {"mel": 1.0, "prior": 1.0, "duration": 0.3, "pitch": 0.6, "voicing": 0.1}
+LOSS_WEIGHTS = {"mel": 1.0, "prior": 1.0, "duration": 0.3, "pitch": 0.6, "voicing": 0.1, "voice": 0.1, "spoken": 0.1}
 # The random draws of a step, each from its own seed.
 _TEXT, _DURATION, _DECODER, _CROP, _REFERENCE, _PITCH = range(6)
 
@@ -91,8 +92,22 @@ class XTTS(keras.Model):
         losses |= pitch_terms(*self._predict_pitch(piece, fold(seed, _PITCH)), piece["pitch"], piece["weight"])
         frames = piece["mu"] + self._decode(piece, fold(seed, _DECODER))
         losses["mel"] = _mean(tf.abs(frames - piece["mel"]), piece["weight"])
+        losses |= self._voice_terms(told, piece, frames)
         outputs = {name: told[name] for name in ("durations", "alignment", "predicted_frames", "true_frames")}
         return {name: loss * LOSS_WEIGHTS[name] for name, loss in losses.items()}, outputs
+
+    def _voice_terms(self, told: Tensors, piece: Tensors, frames: Any) -> Tensors:
+        """Whether real and spoken pieces have the reference's voice; nothing to tell where there is one speaker."""
+        batch = told["batch"]
+        if "reference" not in batch or len(self.description.speakers) < 2:
+            return {}
+        lengths = tf.cast(tf.reduce_sum(piece["inside"], axis=[1, 2]), tf.int32)
+        heard = {"voice": piece["mel"], "spoken": frames}
+        vectors = {name: self.reference_encoder(mel, lengths).vector for name, mel in heard.items()}
+        return {
+            name: voice_term(told["voice"].vector, vector, batch["speaker"], batch["weight"])
+            for name, vector in vectors.items()
+        }
 
     def validation_of(self, batch: Tensors) -> Tensors:
         """Deterministic, over whole clips: mel_l1 in log-mel units, prior, duration, duration_ratio (predicted frames,
