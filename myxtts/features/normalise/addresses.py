@@ -12,6 +12,7 @@ _ENDINGS = (
     "in|nl|se|no|dk|fi|pl|cz|tr|sa|ae|eg|ma|tv|me|xyz|рф"
 )
 _SPELLED = frozenset(listed("www http https ftp html htm php pdf jpg png xml css js api id www2 tv uk us eu"))
+_SHORTEST_PHONE = 6
 _PART = re.compile(r"([^\W\d_]+|\d+|.)")
 
 
@@ -66,11 +67,13 @@ class Addresses(Reader):
         r"(?<![\w.,/+-])(?<!\d )(?:\+\d{1,3}(?:[ ./-]?\(?\d{1,5}\)?){2,6}"
         r"|\(0?\d{2,4}\) ?\d{2,4}(?:[ -]\d{2,4}){1,3}"
         r"|(?:1-)?\d{3}-\d{3}-\d{4}|\d{3}-\d{4}"
-        r"|0\d{1,4}(?:[ /-]\d{2,8}){1,5}|0\d{9,10})(?![\w-]|[.,]\d)"
+        r"|0\d{1,4}[ /-]\d{2,8}(?:[ -]\d{2,8}){0,4}|0\d{9,10})(?![\w/-]|[.,]\d)"
     )
 
     def _phone(self, match: Match) -> str:
-        return self.say_phone_number(match[0])
+        """'+4 3/4' and '01-23' are none."""
+        digits = sum(map(str.isdigit, match[0]))
+        return self.say_phone_number(match[0]) if digits >= _SHORTEST_PHONE else match[0]
 
     def say_phone_number(self, written: str) -> str:
         plus = f"{self.symbols['+']} " if written[0] == "+" else ""

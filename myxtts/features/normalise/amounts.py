@@ -57,7 +57,8 @@ class Amounts(Reader):
         number, ahead = self.number, any_of(self._coins_ahead())
         by = rf"(?<![\w.,])(?P<number>{number}) ?(?:x|×(?= ?[\d.,]+ ?(?:[mck]?m|×|x)\b)) ?(?=\d)"
         coins = rf"(?<!\w)({ahead}) ?({number}) ?[-—] ?(?:{ahead})?(?={number})"
-        numbers = rf"(?<![\w.,:/+-])(?P<number>{number})(?: ?[%°]C?)? ?[-—] ?(?P<end>{number})"
+        shared = rf"(?: ?(?P<shared>[%°]C?)(?= ?[-—] ?{number} ?(?P=shared)))?"  # '5%-10%' is 'five to ten percent'
+        numbers = rf"(?<![\w.,:/+-])(?P<number>{number}){shared} ?[-—] ?(?P<end>{number})"
         return [
             ("x×", by, self._by),
             ("*", r"(?<=\d) ?\* ?(?=\d)", lambda match: f" {self.symbols['×']} "),

@@ -149,7 +149,7 @@ class Arabic(Language):
             return f"{sign}{said} {forms[0]}"
         if value == 1:
             return f"{sign}{forms[0]} {'واحدة' if unit.gender == 'f' else 'واحد'}"
-        if value == 2:
+        if value == 2 and forms[1] != forms[0]:  # but 'اثنان يورو'
             return sign + (re.sub(r"ان(?=( \S+)?$)", "ين", forms[1]) if oblique else forms[1])
         last = value % 100
         form = forms[2] if 3 <= last <= 10 else forms[3 % len(forms)] if last > 10 else forms[0]

@@ -239,7 +239,7 @@ def _half(match: Match) -> str:
 
 
 def make(language: str) -> English:
-    return English() if language in ("en", "en-us") else BritishEnglish()
+    return English() if language == "en" or language.startswith("en-us") else BritishEnglish()
 
 
 __all__ = ["make", "any_of"]
