@@ -39,7 +39,8 @@ class Addresses(Reader):
         if self.calls:
             called = rf"\b((?i:{self.calls})\.?:? ?)(\+?\(?\d(?:[ ()./-]{{0,2}}\d){{2,}})(?![\w-]| ?%|[.,]\d)"
             rules.insert(0, (DIGITS, called, lambda match: f"{match[1]}{self.say_phone_number(match[2])}"))
-        return rules
+        chain = r"(?<![\w.,/+-])\d{1,6}(?:-\d{1,6}){2,}(?![\w/-]|[.,]\d)"  # of an account, a card, a book
+        return [*rules, ("-", chain, lambda match: self.say_phone_number(match[0]))]
 
     def _domain(self, match: Match) -> str:
         """Not a sentence end without a space after it: 'gone.In'."""

@@ -75,18 +75,21 @@ class Amounts(Reader):
         amount = rf"(?P<number>{self.number})(?: ?(?P<scale>{any_of(self.scales)})(?!\w))?"
         per = rf"(?:/(?P<per>{any_of(self.units)})(?!\w))?"
         ahead, behind = any_of(self._coins_ahead()), any_of(self._coin_signs)
+        code = rf"(?: (?P<code>{any_of(code for code in self.currencies if len(code) == 3)})(?!\w))?"  # '$5 CAD'
         exact = rf"(?P<number>(?:\d{{1,3}}(?:[ '{self.groups}]\d{{3}})+|\d+)[{self.points}]\d\d)(?P<scale>)?"
         return [
-            (DIGITS, rf"{_SIGNED}(?<!\w)(?P<coin>{ahead}) ?(?P<minus>-)?{amount}(?!\d){per}", self._money),
+            (DIGITS, rf"{_SIGNED}(?<!\w)(?P<coin>{ahead}) ?(?P<minus>-)?{amount}(?!\d){code}{per}", self._money),
             (DIGITS, rf"{_SIGNED}(?<![\w.,]){amount} ?(?P<coin>{behind}){per}(?![\w$])", self._money),
             (DIGITS, rf"{_SIGNED}(?<![\w.,]){exact} (?P<coin>{any_of(self._coin_words)})(?!\w)", self._money),
         ]
 
     def _find_measures(self) -> list[Found]:
         alone = any_of(scale for scale in self.scales if len(scale) > 1 or not scale.isupper())
-        number, vulgar = self.number, "".join(VULGAR)
+        number, vulgar, units = self.number, "".join(VULGAR), any_of(self.units)
+        dot = r"(?:\.(?= [a-zß-ÿа-яё\d&(]|[,;:)]))?"  # of '7 lbs. 6 oz.', if it ends no sentence
         return [
-            (DIGITS, rf"{_SIGNED}(?<![\w.,])(?P<number>{number}) ?(?P<unit>{any_of(self.units)})(?!\w)", self._measure),
+            ("/", rf"(?<![\w/.,])(\d{{1,2}})/(\d{{1,2}}) ?(?P<unit>{units})(?!\w){dot}", self._part_of_unit),
+            (DIGITS, rf"{_SIGNED}(?<![\w.,/])(?P<number>{number}) ?(?P<unit>{units})(?!\w){dot}", self._measure),
             (DIGITS, rf"(?<![\w.,])(?P<number>{number}) ?(?P<scale>{alone})(?!\w)", self._scaled),
             (vulgar, rf"(?:(?<![\w.,])(\d{{1,15}}) ?)?([{vulgar}])", self._vulgar),
             (f"{DIGITS} /", r"(?<![\w/.,])(\d{1,3})/(\d{1,4})(?![\w/]|[.,]\d)", self._fraction),
@@ -101,7 +104,7 @@ class Amounts(Reader):
         found = match.groupdict()
         sign = found["sign"] or found.get("minus") or ""
         number = self.parse(match["number"], sign)
-        major, minor = self.coin((self._coin_signs | self._coin_words)[match["coin"]])
+        major, minor = self.coin(found.get("code") or (self._coin_signs | self._coin_words)[match["coin"]])
         if not number.decimals.strip("0"):
             number = number._replace(decimals="")
         if scale := found["scale"]:
@@ -112,7 +115,7 @@ class Amounts(Reader):
             said = self.say_count(number, major)
         if found.get("per"):
             said = f"{said} {self.say_per(_noun(self.units[found['per']]))}"
-        return said + self.stop(match)
+        return apart(said, match) + self.stop(match)
 
     def stop(self, match: Match) -> str:
         """The dot of '5 min.' where it also ends the sentence."""
@@ -153,6 +156,16 @@ class Amounts(Reader):
 
     def say_measure(self, number: Number, unit: Noun, match: Match) -> str:
         return self.say_count(number, unit)
+
+    def _part_of_unit(self, match: Match) -> str:
+        """'3/4 kg'"""
+        above, below = int(match[1]), int(match[2])
+        if not 0 < above < below or "0" in (match[1][0], match[2][0]):
+            return match[0]
+        return self.say_part_of(above, below, _noun(self.units[match["unit"]]))
+
+    def say_part_of(self, above: int, below: int, unit: Noun) -> str:
+        return f"{self.say_fraction(above, below)} {unit.forms[0]}"
 
     def say_count(self, number: Number, unit: Noun) -> str:
         """So many of these: 'one hour', 'two hours', 'two point five hours'."""

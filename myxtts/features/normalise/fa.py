@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from myxtts.features.normalise.counting import Number, spell
+from myxtts.features.normalise.counting import Number, roman, spell
 from myxtts.features.normalise.language import Language
 from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun
 from myxtts.features.normalise.words import fa as words
@@ -109,6 +109,8 @@ class Persian(Language):
             ("%٪", rf"[%٪] ?(?P<number>{self.number})", lambda m: f"{m['number']}%"),
             ("-", r"(?<![\w.,/-])(?P<number>\d+)- ?(?=درجه|°)", lambda m: f"-{m['number']} "),
             ("/", rf"(?<![\w/.])(?P<whole>\d+)/(?P<decimals>\d+)(?= ?(?:{_AFTER_DECIMALS}))", self._slash_decimal),
+            ("ک", r"(?<=کد پستی )(\d{5})-?(\d{5})(?!\d)", lambda m: f"{self.digits(m[1])}، {self.digits(m[2])}"),
+            ("IVX", r"(?<=[\u0600-\u06ff] )(?=[IVX]{2})(X{0,2}(?:IX|IV|V?I{0,3}))(?![\w.])", self._roman),
             ("/", r"(?<![\w/.])24/7\b", lambda m: "بیست و چهار ساعته و هفت روز هفته"),
             (":", r"(?<![\w.,:])(\d{1,2}):(\d)(?!\d)", lambda m: f"{self.count(int(m[1]))} به {self.count(int(m[2]))}"),
             ("-", r"(?<![\w.,/+-])(?P<a>\d{1,2}) ?- ?(?P<b>\d{1,2})(?![\w/-])", self._score),
@@ -117,6 +119,10 @@ class Persian(Language):
     def _ordinal(self, match: Match) -> str:
         said = self.ordinal(int(match["value"]))
         return f"{said}ین" if match["suffix"].endswith("ین") else said
+
+    def _roman(self, match: Match) -> str:
+        """'جنگ جهانی II', 'لویی XIV'"""
+        return self.ordinal(roman(match[1]))
 
     def _slash_decimal(self, match: Match) -> str:
         whole = self.cardinal(match["whole"])

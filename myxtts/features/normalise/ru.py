@@ -151,6 +151,9 @@ class Russian(Language):
         one = above % 10 == 1 and above != 11
         return f"{self.count(above, 'f')} {self.ordinal(below, 'feminine' if one else 'plural-genitive')}"
 
+    def say_part_of(self, above: int, below: int, unit: Noun) -> str:
+        return f"{self.say_fraction(above, below)} {unit.forms[1 % len(unit.forms)]}"
+
     def say_mixed(self, whole: int, fraction: str) -> str:
         if whole == 1 and fraction == "одна вторая":
             return "полтора"

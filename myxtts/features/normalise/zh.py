@@ -71,6 +71,7 @@ class Chinese(Language):
         years = r"(?<![\d.])(?P<from>\d{4}) ?(?:[-—~至到]) ?(?P<to>\d{4})(?= ?年)"
         return [
             ("年", years, lambda m: f"{self.digits(m['from'])}到{self.digits(m['to'])}"),
+            ("-—", r"(?<=\()(1\d{3}|20\d\d) ?[-—] ?(1\d{3}|20\d\d)(?=\))", self._years),
             ("年", r"(?<![\d.])(\d{4}|(?<!\d)[789]\d)(?= ?年(?!前|后|来|间|代|的历史))", lambda m: self.digits(m[1])),
             ("年", r"(?<![\d.])((?:19|20)\d\d)(?= ?年)", lambda m: self.digits(m[1])),
             ("代", r"(?<![\d.])(\d0)(?= ?年代)", lambda m: self.count(int(m[1]))),
@@ -91,10 +92,14 @@ class Chinese(Language):
                 r"(?<![\d.])(\d{3,8})(?= ?(?:热线|急救|报警|客服|电话|专线))",
                 lambda m: self.say_phone([m[1]]),
             ),
-            (DIGITS, r"(?<=[打警话线拨救]) (\d{3,6})(?! ?[\d.:年个元人-])", lambda m: self.say_phone([m[1]])),
+            (DIGITS, r"(?<=[打警话线拨救急]) (\d{3,6})(?! ?[\d.:年个元人-])", lambda m: self.say_phone([m[1]])),
             ("月日号", r"(?<!\d)0(\d)(?= ?[月日号])", lambda m: m[1]),
             *super().find_dates(),
         ]
+
+    def _years(self, match: Match) -> str:
+        """'(1939-1945)'"""
+        return f"{self.digits(match[1])}到{self.digits(match[2])}"
 
     def _one_by_one(self, match: Match) -> str:
         return f"{match['lead']}{self.digits(match['number'])}"
@@ -139,6 +144,11 @@ class Chinese(Language):
             (
                 ":",
                 r"(?<![\d.:])(\d{1,3}):(\d{1,3})(?![\d:])",
+                lambda m: f"{self.count(int(m[1]))}比{self.count(int(m[2]))}",
+            ),
+            (
+                "-",
+                r"(?<![\d.:-])(\d{1,3}) ?- ?(\d{1,3})(?= ?(?:获胜|战胜|击败|胜|负|战平|大胜|逆转|领先|落后|不敌|力克|险胜))",
                 lambda m: f"{self.count(int(m[1]))}比{self.count(int(m[2]))}",
             ),
             (DIGITS, r"(?<=第 )(?P<number>\d+)", lambda m: self.cardinal(m["number"])),
