@@ -30,6 +30,17 @@ STRESS = "ˈˌ"
 
 _CALL_CHARS = 200
 
+_MANDARIN = "cmn"
+# Syllables that eSpeak 1.52 spells in English letters; seven of their characters are among the 1,500 most frequent.
+_CHINESE = Lexicon(
+    (_MANDARIN, char, f"/{ipa}/")
+    for ipa, chars in {
+        "ɕˈionɡ5": "兄凶胸匈汹兇洶", "ɕˈionɡɜ": "雄熊", "tɕhˈionɡ5": "芎", "tɕhˈionɡɜ": "穷琼邛茕穹蛩筇跫銎窮瓊",
+        "tɕˈionɡ2": "炯窘迥", "tɕˈionɡ5": "冂扃",
+    }.items()
+    for char in chars
+)  # fmt: skip
+
 Piece = tuple[str, str]  # (language, words) or ("", a mark or a space)
 _SPACE = ("", " ")
 
@@ -55,6 +66,8 @@ def phonemise(texts: list[str], language: str, lexicon: Lexicon | None = None) -
 def _plan(text: str, language: str, lexicon: Lexicon | None, given: dict[Piece, str]) -> list[Piece]:
     """The pieces of a text; a word of which the lexicon has the phonemes is a piece of its own, and goes to `given`."""
     parts = lexicon.cut(text, language) if lexicon else [(text, "")]
+    if language == _MANDARIN:
+        parts = [cut for part, ipa in parts for cut in ([(part, ipa)] if ipa else _CHINESE.cut(part, language))]
     shown = [part for part, _ in parts]
     if language == "ar":
         shown = [arabic.for_espeak(part) for part in arabic.vowel(shown)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import unicodedata
 
 from myxtts.features.normalise.counting import Number
 from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, Reader, any_of, apart, needing_digits, noun
@@ -16,6 +17,9 @@ VULGAR = {
     "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8), "⅐": (1, 7), "⅑": (1, 9),
     "⅒": (1, 10),
 }  # fmt: skip
+# '10⁻³', 'z⁴'; the square and the cube have words of their own, and a figure after a word is a footnote.
+_RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_RAISED = rf"(?:(?<=[\d)])|(?<=\b[A-Za-z]))(?:⁻[{_RAISED_DIGITS}]+|[{_RAISED_DIGITS}]{{2,}}|[⁰¹⁴-⁹])"
 _SIGNED = r"(?:(?<![\w)\]])(?P<sign>[-+±]) ?)?"
 
 
@@ -62,7 +66,8 @@ class Amounts(Reader):
         return [
             ("x×", by, self._by),
             ("*", r"(?<=\d) ?\* ?(?=\d)", lambda match: f" {self.symbols['×']} "),
-            ("^", r"(?<=\d)\^(?=-?\d)", lambda match: f" {self.power} "),
+            (_RAISED_DIGITS, _RAISED, lambda match: f"^{unicodedata.normalize('NFKC', match[0])}".replace("−", "-")),
+            ("^", r"(?<=[\w)])\^(?=-?\d)", lambda match: f" {self.power} "),
             (DIGITS, coins, self._money_range),
             ("-—", numbers, self._range),
         ]
@@ -91,7 +96,7 @@ class Amounts(Reader):
             ("/", rf"(?<![\w/.,])(\d{{1,2}})/(\d{{1,2}}) ?(?P<unit>{units})(?!\w){dot}", self._part_of_unit),
             (DIGITS, rf"{_SIGNED}(?<![\w.,/])(?P<number>{number}) ?(?P<unit>{units})(?!\w){dot}", self._measure),
             (DIGITS, rf"(?<![\w.,])(?P<number>{number}) ?(?P<scale>{alone})(?!\w)", self._scaled),
-            (vulgar, rf"(?:(?<![\w.,])(\d{{1,15}}) ?)?([{vulgar}])", self._vulgar),
+            (vulgar, rf"(?:(?<![\w.,])(\d{{1,15}}) ?)?([{vulgar}])(?: ?(?P<unit>{units})(?!\w){dot})?", self._vulgar),
             (f"{DIGITS} /", r"(?<![\w/.,])(\d{1,3})/(\d{1,4})(?![\w/]|[.,]\d)", self._fraction),
         ]
 
@@ -104,11 +109,12 @@ class Amounts(Reader):
         found = match.groupdict()
         sign = found["sign"] or found.get("minus") or ""
         number = self.parse(match["number"], sign)
-        major, minor = self.coin(found.get("code") or (self._coin_signs | self._coin_words)[match["coin"]])
+        coin = self.coin(found.get("code") or (self._coin_signs | self._coin_words)[match["coin"]])
+        major, minor = self.in_case(coin[0], match), coin[1] and self.in_case(coin[1], match)
         if not number.decimals.strip("0"):
             number = number._replace(decimals="")
         if scale := found["scale"]:
-            said = self.scaled_money(number, self.scale(scale), major)
+            said = self.scaled_money(number, self.in_case(self.scale(scale), match), major)
         elif minor and len(number.decimals) == 2:
             said = self.say_money(number, major, minor)
         else:
@@ -146,7 +152,12 @@ class Amounts(Reader):
         return _noun(self.scales[written])
 
     def _scaled(self, match: Match) -> str:
-        return self.say_count(self.parse(match["number"]), self.scale(match["scale"])) + self.stop(match)
+        scale = self.in_case(self.scale(match["scale"]), match)
+        return self.say_count(self.parse(match["number"]), scale) + self.stop(match)
+
+    def in_case(self, counted: Noun, match: Match) -> Noun:
+        """What is counted, as the words before it want it."""
+        return counted
 
     # ---- measures ----
 
@@ -194,8 +205,12 @@ class Amounts(Reader):
 
     def _vulgar(self, match: Match) -> str:
         above, below = VULGAR[match[2]]
+        unit = _noun(self.units[match["unit"]]) if match["unit"] else None
+        if unit and not match[1]:
+            return apart(self.say_part_of(above, below, unit), match)
         said = self.say_fraction(above, below)
-        return apart(self.say_mixed(int(match[1]), said) if match[1] else said, match)
+        said = self.say_mixed(int(match[1]), said) if match[1] else said
+        return apart(f"{said} {unit.forms[1 % len(unit.forms)]}" if unit else said, match)
 
     def say_mixed(self, whole: int, fraction: str) -> str:
         raise NotImplementedError
