@@ -75,7 +75,8 @@ def _plan(text: str, language: str, lexicon: Lexicon | None, given: dict[Piece, 
     for (part, ipa), seen in zip(parts, shown, strict=True):
         if ipa:
             given[language, part] = ipa
-        plan += [(language, part)] if ipa else _pieces(seen, language)
+        apart = [_SPACE] * (language == _MANDARIN)  # as eSpeak writes syllables
+        plan += [*apart, (language, part), *apart] if ipa else _pieces(seen, language)
     return plan
 
 

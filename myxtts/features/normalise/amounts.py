@@ -78,7 +78,7 @@ class Amounts(Reader):
 
     def _find_money(self) -> list[Found]:
         amount = rf"(?P<number>{self.number})(?: ?(?P<scale>{any_of(self.scales)})(?!\w))?"
-        per = rf"(?:/(?P<per>{any_of(self.units)})(?!\w))?"
+        per = rf"(?:/(?P<per>{any_of(self.units)}|[^\W\d_]{{3,}})(?!\w))?"  # '5 €/h', '5 €/mois'
         ahead, behind = any_of(self._coins_ahead()), any_of(self._coin_signs)
         code = rf"(?: (?P<code>{any_of(code for code in self.currencies if len(code) == 3)})(?!\w))?"  # '$5 CAD'
         exact = rf"(?P<number>(?:\d{{1,3}}(?:[ '{self.groups}]\d{{3}})+|\d+)[{self.points}]\d\d)(?P<scale>)?"
@@ -91,10 +91,11 @@ class Amounts(Reader):
     def _find_measures(self) -> list[Found]:
         alone = any_of(scale for scale in self.scales if len(scale) > 1 or not scale.isupper())
         number, vulgar, units = self.number, "".join(VULGAR), any_of(self.units)
+        per = rf"(?:/(?P<per>{units})(?!\w))?"  # 'mg/ml'; 'km/h' is a unit
         dot = r"(?:\.(?= [a-zß-ÿа-яё\d&(]|[,;:)]))?"  # of '7 lbs. 6 oz.', if it ends no sentence
         return [
             ("/", rf"(?<![\w/.,])(\d{{1,2}})/(\d{{1,2}}) ?(?P<unit>{units})(?!\w){dot}", self._part_of_unit),
-            (DIGITS, rf"{_SIGNED}(?<![\w.,/])(?P<number>{number}) ?(?P<unit>{units})(?!\w){dot}", self._measure),
+            (DIGITS, rf"{_SIGNED}(?<![\w.,/])(?P<number>{number}) ?(?P<unit>{units})(?!\w){per}{dot}", self._measure),
             (DIGITS, rf"(?<![\w.,])(?P<number>{number}) ?(?P<scale>{alone})(?!\w)", self._scaled),
             (vulgar, rf"(?:(?<![\w.,])(\d{{1,15}}) ?)?([{vulgar}])(?: ?(?P<unit>{units})(?!\w){dot})?", self._vulgar),
             (f"{DIGITS} /", r"(?<![\w/.,])(\d{1,3})/(\d{1,4})(?![\w/]|[.,]\d)", self._fraction),
@@ -120,7 +121,7 @@ class Amounts(Reader):
         else:
             said = self.say_count(number, major)
         if found.get("per"):
-            said = f"{said} {self.say_per(_noun(self.units[found['per']]))}"
+            said = f"{said} {self.say_per(_noun(self.units.get(found['per'], '|' + found['per'])))}"
         return apart(said, match) + self.stop(match)
 
     def stop(self, match: Match) -> str:
@@ -163,7 +164,10 @@ class Amounts(Reader):
 
     def _measure(self, match: Match) -> str:
         number = self.parse(match["number"], match["sign"] or "")
-        return self.say_measure(number, _noun(self.units[match["unit"]]), match) + self.stop(match)
+        said = self.say_measure(number, _noun(self.units[match["unit"]]), match)
+        if match["per"]:
+            said = f"{said} {self.say_per(_noun(self.units[match['per']]))}"
+        return said + self.stop(match)
 
     def say_measure(self, number: Number, unit: Noun, match: Match) -> str:
         return self.say_count(number, unit)

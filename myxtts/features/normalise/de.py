@@ -99,8 +99,10 @@ class German(Language):
         """'Mo., 3. Mai'; before a number only, since 'so.' and 'Do.' are more than days."""
         days = dict(zip(listed("Mo Di Mi Do Fr Sa So"), words.DAYS, strict=True))
         found = (".", r"\b(Mo|Di|Mi|Do|Fr|Sa|So)\.(?=,? (?:den )?\d)", lambda match: days[match[1]])
+        both = rf"\b({'|'.join(days)})\.? ?[-—] ?({'|'.join(days)})\b(?:\.(?! ?[A-ZÄÖÜ]|$))?"
+        week = ("-—", both, lambda match: f"{days[match[1]]} bis {days[match[2]]}")
         street = (".", r"(?<=[a-zäöüß])(s?)tr\. ?(?=\d|$|,)", lambda match: f"{match[1]}traße ")
-        return [found, street, *super().find_shortened()]
+        return [week, found, street, *super().find_shortened()]
 
     def find_dates(self) -> list[Found]:
         year = r"(?: (?P<year>\d{4}|\d\d(?= ))\b)?"
@@ -173,7 +175,7 @@ class German(Language):
             ("IVXLCDM", rf"\b(?P<name>(?:{_KINGS})s?) (?P<king>{ROMAN})\b\.?", self._king),
             ("IVXLCDM", rf"\b(?P<name>{_PARTS}) (?P<part>{ROMAN})\b", self._part_number),
             ("IVXLCDM", rf"(?<![\w.])({ROMAN})\. (?=[A-ZÄÖÜ][a-zäöü])", self._roman_ordinal),
-            (":", r"(?<![\w.,:])(\d{1,3}):(\d{1,3})(?![\w:])", self._score),
+            (":", r"(?<![\w.,:])(\d{1,3}):(\d{1,3}(?:\.\d{3})*)(?![\w:]|[.,]\d)", self._score),
             ("/", r"(?<![\w/.,])24/7(?![\w/])", lambda match: "vierundzwanzig sieben"),
             ("m", r"(?<![\w.,])(\d+) ?[-—] ?(?=\d+ ?-?mal\b)", lambda match: f"{self.cardinal(match[1])} bis "),
             ("%", r"(?<![\w.,])(\d+) ?%ig", lambda match: f"{self.cardinal(match[1])}prozentig"),
@@ -239,7 +241,7 @@ class German(Language):
         return f"{self._ordinal_after(roman(match[1]), before(match), ending, match.string[: match.start()])} "
 
     def _score(self, match: Match) -> str:
-        return f"{self.count(int(match[1]))} zu {self.count(int(match[2]))}"
+        return f"{self.count(int(match[1]))} zu {self.count(int(match[2].replace('.', '')))}"
 
     def find_late(self) -> list[Found]:
         return [(DIGITS, r"(?<![\w.,])(1[1-9]\d\d)(?![\w]|[.,]\d)", self._year)]

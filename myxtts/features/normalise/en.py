@@ -25,7 +25,7 @@ _YEARS = re.compile(
 
 _DURATION = r"(?<![\w.,:])(\d{1,3}) ?h(?:rs?)? ?(\d{1,2}) ?m(?:ins?)?(?: ?(\d{1,2}) ?s(?:ecs?)?)?\b"
 _DAYS = {day[:3]: day for day in listed("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")}
-_PER = "day|week|month|year|hour|night|person|minute|second|mile|gallon|pound|unit"
+_PER = "day|week|month|year|hour|night|person|minute|second|mile|gallon|pound|unit|game"
 _HALF = r"(?P<half>[aApP]\. ?[mM]\.|[aApP][mM]\b)"
 
 
@@ -64,7 +64,7 @@ class English(Language):
             (DIGITS, rf"(?<![\w.,])(?:the )?{nth}(?: of)? (?P<month>{self.month}){year}", self._day_first),
             ("s", late, self._decade),
             *super().find_dates(),
-            ("mM", r"(?<=[aApP][mM]) ?[-—] ?(?=\d{1,2}(?::\d\d)? ?[aApP]\.?[mM])", lambda match: " to "),
+            ("mM", r"(?:(?<=[aApP][mM])|(?<=[aApP]\.[mM]\.)) ?[-—] ?(?=\d{1,2}(?::\d\d)? ?[aApP]\.?[mM])", lambda match: " to "),
             ("mM", r"(?<![\w:.,])(?P<hour>\d{1,2}) ?" + _HALF, self._hour),
         ]
 
@@ -128,6 +128,13 @@ class English(Language):
             (DIGITS, r"(?<![\w.])(\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:st|nd|rd|th)\b", self._ordinal),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?!\.\w)", self._king),
             ("IVXLCDM", rf"\b(?P<name>{_PARTS}|War|Bowl|Vatican) (?P<part>{ROMAN})\b", self._part_number),
+            (
+                "IVXLCDM",
+                rf"\b(?P<name>{_PARTS.lower()}) (?P<part>(?=[IVXLCDM]{{2}}){ROMAN})\b",
+                self._part_number,
+            ),
+            ("'", r"(?<!\w)'(\d\d)(?![\w'])", self._short_year),
+            ("f", r"(?<![\w.,])(\d{1,2}) ?ft\.? (\d{1,2}) ?in\b(\.(?! ?[A-Z])(?=.))?", self._feet),
             ("/", r"\b(?:24/7|9/11)\b", lambda match: "twenty-four seven" if match[0] == "24/7" else "nine eleven"),
             ("/", r"(?<![\w/.,])(?P<first>1[0-2]|[1-9])/(?P<second>1[7-9]|2\d|3[01])(?![\w/]|[.,]\d)", self._month_day),
             ("IVXLCDM", rf"(?<!\w)({ROMAN})(?= centur)", lambda match: self.ordinal(roman(match[1]))),
@@ -190,6 +197,11 @@ class English(Language):
 
     def _king(self, match: Match) -> str:
         return f"{match['name']} the {self.ordinal(roman(match['king']))}"
+
+    def _short_year(self, match: Match) -> str:
+        """'in '08'"""
+        year = int(match[1])
+        return f"oh {self.count(year)}" if 0 < year < 10 else self.count(year)
 
     def _part_number(self, match: Match) -> str:
         return f"{match['name']} {self.count(roman(match['part']))}"

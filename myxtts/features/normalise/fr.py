@@ -58,7 +58,9 @@ class French(Romance):
         """'lun. 3 mai'; before a number only, since 'mer.' and 'jeu.' are more than days."""
         days = {day[:3]: day for day in words.DAYS}
         found = (".", rf"\b({'|'.join(days)})\.(?= \d)", lambda match: days[match[1]])
-        return [found, *super().find_shortened()]
+        both = rf"\b({'|'.join(days)})\. ?(au|à|-|—) ?({'|'.join(days)})\b\.?(?! ?$)"
+        week = (".", both, lambda match: f"{days[match[1]]} {'à' if match[2] in '-—' else match[2]} {days[match[3]]}")
+        return [week, found, *super().find_shortened()]
 
     def find_dates(self) -> list[Found]:
         minutes = r"(?: ?(?P<minute>\d\d)(?: ?(?:min|mn))?(?! ?\w*/))?(?: ?(?P<second>\d\d) ?s)?"

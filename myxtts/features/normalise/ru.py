@@ -49,6 +49,7 @@ _CENTURY_CASES = {
 _PARTS = {1: "десят", 2: "сот", 3: "тысячн", 4: "десятитысячн", 5: "стотысячн", 6: "миллионн"}
 
 
+_OF_YEARS = frozenset(listed("в во к с до от после около"))
 _AWAY = {"километров": "километрах", "метров": "метрах"}  # 'в 5 км от города'
 
 
@@ -212,7 +213,7 @@ class Russian(Language):
                 lambda m: self.ordinal(int(m[1]), "masculine-genitive"),
             ),
             ("-", rf"(?<![\w.,]){decade}", self._decade),
-            ("г", rf"(?<![\w.,]){past}", self._year),
+            ("г", rf"(?<![\w.,—-]){past}", self._year),
         ]
 
     def _date_pair(self, match: Match) -> str:
@@ -239,7 +240,8 @@ class Russian(Language):
 
     def _year(self, match: Match) -> str:
         value, word = int(match["year"]), match["word"]
-        if value < 100:
+        weight = value < 1000 and word in ("г.", "г") and before(match) not in _OF_YEARS
+        if value < 100 or weight:  # '200 г.'
             return match[0]
         form, noun = _year_form(word, before(match), match["suffix"])
         return f"{self.ordinal(value, form)} {noun}{_end(match)}"

@@ -23,7 +23,7 @@ _TOUCHING = re.compile(
 _LIST_COMMA = re.compile(r",(?!\d{3}(?!\d))|(?<!\d),|、")
 _BETWEEN = re.compile(rf"(?<=[{_HAN}]) +(?=[{_HAN},.!?;:])|(?<=[,.!?;:]) +(?=[{_HAN}])")
 
-_NAMED_BY_DIGITS = "尾号|邮编|编号|车牌|航班|密码|验证码|学号|账号|卡号|邮政编码|号码|代码|股票代码|工号|房号|门牌"
+_NAMED_BY_DIGITS = "QQ ?号|微信号|手机号|身份证号|订单号|单号|尾号|邮编|编号|车牌|航班|密码|验证码|学号|账号|卡号|邮政编码|号码|代码|股票代码|工号|房号|门牌"
 
 
 class Chinese(Language):
@@ -158,7 +158,7 @@ class Chinese(Language):
     def _to(self, match: Match) -> str:
         if "-" in match[0] and "=" in match.string:
             return f"{self.say(self.parse(match['number']))}减"
-        return f"{self.say(self.parse(match['number']), 'two')}到"
+        return f"{self.say(self.parse(match['number']), 'two')}到 "  # apart, so that '5-10km' leaves a measure
 
     def _percent(self, number: str, sign: str) -> str:
         lead = {"-": "负", "+": "正"}.get(sign, "")

@@ -35,6 +35,7 @@ SCALES = {
     "Million": "f|Million", "Milliarden": "f|Milliarden", "Milliarde": "f|Milliarde", "Tausend": "n|tausend",
 }  # fmt: skip
 UNITS = {
+    "EL": "m|Esslöffel", "TL": "m|Teelöffel",
     "%": "n|Prozent", "‰": "n|Promille", "°C": "n|Grad Celsius", "℃": "n|Grad Celsius", "°F": "n|Grad Fahrenheit",
     "°": "n|Grad", "mm": "m|Millimeter", "cm": "m|Zentimeter", "dm": "m|Dezimeter", "m": "m|Meter",
     "km": "m|Kilometer", "µm": "m|Mikrometer", "nm": "m|Nanometer", "mm²": "m|Quadratmillimeter",
