@@ -21,9 +21,9 @@ _FORMS = {
 }  # fmt: skip
 
 # Compatibility forms are only another look of the same letters: Latin, Armenian, Hebrew and Arabic ligatures and
-# positional forms, full and half width, Roman numerals, mathematical alphabets, raised letters, lowered figures, units in a
-# square. NFKC of everything else would change
-# what is said (m² would become m2), and nothing here touches Arabic or Persian yeh and kaf.
+# positional forms, full and half width, Roman numerals, mathematical alphabets, raised letters, lowered figures, units
+# in a square. NFKC of everything else would change what is said (m² would become m2), and nothing here touches Arabic
+# or Persian yeh and kaf.
 _COMPATIBLE = re.compile(
     "[\u02b0-\u02b8\u1d2c-\u1d6a\u2080-\u2089\u2121\u2160-\u217f\u249c-\u24e9\u3371-\u33df\ufb00-\ufdff"
     "\ufe70-\ufefc\uff01-\uffee\U0001d400-\U0001d7ff]"
@@ -47,9 +47,7 @@ class _Clean(dict[int, str]):
             self[code] = "".join(_FORMS.get(part, part) for part in unicodedata.normalize("NFKC", char))
         elif _ENCLOSED.match(char):
             self[code] = f" {int(unicodedata.numeric(char))} "
-        elif char in _SHAPES:
-            self[code] = ""
-        elif kind in ("Cc", "Cf", "Cs", "Co") and char not in _JOINERS:
+        elif char in _SHAPES or kind in ("Cc", "Cf", "Cs", "Co") and char not in _JOINERS:
             self[code] = ""
         else:
             self[code] = char

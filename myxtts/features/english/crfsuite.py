@@ -27,7 +27,9 @@ class Model:
     """Linear chains of labels."""
 
     def __init__(self, content: bytes):
-        magic, _, kind, _, _, labels, attributes, at_features, at_labels, at_attributes, *_ = _HEADER.unpack_from(content)
+        magic, _, kind, _, _, labels, attributes, at_features, at_labels, at_attributes, *_ = _HEADER.unpack_from(
+            content
+        )
         if (magic, kind) != (b"lCRF", b"FOMC"):
             raise TextError(f"found {magic + kind!r}, expected a model of CRFsuite (lCRFFOMC)")
         self.labels = [name for _, name in sorted(_names(content, at_labels))]

@@ -1,4 +1,4 @@
-"""What the package gruut-lang-en knows: the kind of each word of a sentence, 125,000 words, and a guess at any other."""
+"""What the package gruut-lang-en knows: the kind of each word of a sentence, 125,000 words, and a guess at others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def kinds(words: Sequence[str]) -> list[str]:
 
 def _describe(words: Sequence[str]) -> list[Attributes]:
     alone = [_of_word(word) for word in words]
-    described = []
+    described: list[Attributes] = []
     for at in range(len(words)):
         seen = {"bias": 1.0, "BOS": float(at == 0), "EOS": float(at == len(words) - 1)} | alone[at]
         for away in (-2, -1, 1, 2):

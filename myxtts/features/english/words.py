@@ -19,9 +19,12 @@ PACKAGE = "misaki"
 _LAST = "None"
 _LONGEST_INITIALS = 5
 _BARE_VOWELS = frozenset("aeiouy")
-_LETTERS = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ð": "th", "þ": "th", "ł": "l", "đ": "d", "ı": "i"})
+_LETTERS = str.maketrans(
+    {"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ð": "th", "þ": "th", "ł": "l", "đ": "d", "ı": "i"}
+)
 _SHORTENED = {"'ll": "əl", "'ve": "əv", "'d": "d", "'re": "ɚ", "'m": "m", "n't": "ənt"}
 _NAME_PARTS = {"O": "oʊ", "D": "də", "L": "l"}
+Stem = tuple[str, Callable[[str], str]]  # a word, and what an ending adds to its sounds
 Sounds = str | dict[str, str]  # of a word that is read in several ways: part of speech -> sounds
 
 
@@ -53,8 +56,7 @@ class Words:
     def _find(self, word: str, kind: str, begins: bool) -> str:
         """The phonemes of a word; `kind` is its part of speech, `begins` whether its capital may mean nothing."""
         forms = (word.lower(), word) if begins and word[1:].islower() else (word, word.lower())
-        forms = tuple(dict.fromkeys(forms))
-        for form in (*forms, *map(_plain, forms)):
+        for form in dict.fromkeys((*forms, *map(_plain, forms))):
             if form in self._gold or form in self._silver:
                 return self._listed(form, kind) or self.spell_out(word)
         if len(word) > 1 and word.isupper() and word.isalpha() and self._are_initials(word):
@@ -81,7 +83,7 @@ class Words:
 
     def _with_ending(self, word: str, kind: str) -> str:
         """From misaki's stems, or from gruut's words and their stems."""
-        stems = [(word, str), *_stems(word)]
+        stems: list[Stem] = [(word, str), *_stems(word)]
         for stem, add in stems:
             if stem in self._gold or stem in self._silver:
                 return add(self._listed(stem, kind))
@@ -105,7 +107,7 @@ def _choose(sounds: dict[str, str], kind: str) -> str:
 _CLASSES = {"VB": "VERB", "NN": "NOUN", "JJ": "ADJ", "RB": "ADV"}
 
 
-def _stems(word: str) -> Iterator[tuple[str, Callable[[str], str]]]:
+def _stems(word: str) -> Iterator[Stem]:
     """What a word may be an inflection of, and what its ending adds to the sounds."""
     for ending, sounds in _SHORTENED.items():
         if word.endswith(ending):

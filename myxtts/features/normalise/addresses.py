@@ -31,7 +31,7 @@ class Addresses(Reader):
             (".", r"(?<![\w.@])www\.[^\s<>\"'«»，。]*[\w/]", self._address),
             (".", domain, self._domain),
             ("@", r"(?<![\w@])@(?=[^\W\d_])([\w.]*\w)", self._address),
-            ("#", r"(?<!\w)#([^\W\d]\w*)", lambda match: f"{self.hashtag} {match[1].replace('_', ' ')}"),
+            ("#", r"(?<!\w)#(_*[^\W\d_]\w*)", lambda match: f"{self.hashtag} {match[1].replace('_', ' ')}"),
         ]
 
     def find_phones(self) -> list[Found]:

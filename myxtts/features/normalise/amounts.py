@@ -18,7 +18,7 @@ VULGAR = {
     "⅒": (1, 10),
 }  # fmt: skip
 # '10⁻³', 'z⁴'; the square and the cube have words of their own, and a figure after a word is a footnote.
-_RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _RAISED = rf"(?:(?<=[\d)])|(?<=\b[A-Za-z]))(?:⁻[{_RAISED_DIGITS}]+|[{_RAISED_DIGITS}]{{2,}}|[⁰¹⁴-⁹])"
 _SIGNED = r"(?:(?<![\w)\]])(?P<sign>[-+±]) ?)?"
 

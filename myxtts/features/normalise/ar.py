@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from myxtts.features.normalise.counting import listed, Number, roman
+from myxtts.features.normalise.counting import Number, listed, roman
 from myxtts.features.normalise.language import Language
 from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, after, any_of, before
 from myxtts.features.normalise.words import ar as words

@@ -47,11 +47,13 @@ _NEUTER = re.compile(
 _HALF_OF = re.compile("Jahr|Kilo|Kilogramm|Pfund|Dutzend|Prozent|Glas|Brot|Hähnchen|Jahrhundert|Gramm")
 
 
+# What begins a sentence rather than goes on after an abbreviation.
 _BEGINNINGS = frozenset(
     listed(
-        "Der Die Das Dem Den Des Ein Eine Einer Einem Er Sie Es Wir Ich Ihr Man Und Aber Doch Dann Da Dies Diese Dieser "
-        "Dieses Damit Danach Dabei Dafür Auch In Im Am An Auf Bei Beim Bis Mit Nach Nun Nur Noch Seit Vor Von Vom Zu Zum Zur "
-        "Zwar Wenn Weil Wie Was Wer Wo Als Alle So Sein Seine Mein Meine Unser Unsere Jetzt Heute Hier Dort Kein Keine"
+        "Der Die Das Dem Den Des Ein Eine Einer Einem Er Sie Es Wir Ich Ihr Man Und Aber Doch Dann Da Dies Diese "
+        "Dieser Dieses Damit Danach Dabei Dafür Auch In Im Am An Auf Bei Beim Bis Mit Nach Nun Nur Noch Seit Vor Von "
+        "Vom Zu Zum Zur Zwar Wenn Weil Wie Was Wer Wo Als Alle So Sein Seine Mein Meine Unser Unsere Jetzt Heute Hier "
+        "Dort Kein Keine"
     )
 )
 
@@ -274,7 +276,7 @@ class German(Language):
     def say_part_of(self, above: int, below: int, unit: Noun) -> str:
         if (above, below) != (1, 2):
             return super().say_part_of(above, below, unit)
-        return f"{ {'f': 'eine halbe', 'n': 'ein halbes'}.get(unit.gender, 'ein halber')} {unit.forms[0]}"
+        return f"{ {'f': 'eine halbe', 'n': 'ein halbes'}.get(unit.gender, 'ein halber') } {unit.forms[0]}"
 
     def say_mixed(self, whole: int, fraction: str) -> str:
         return f"{self.count(whole, 'n')}ein{'halb'}" if fraction == "ein halb" else f"{self.count(whole)} {fraction}"

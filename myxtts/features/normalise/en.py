@@ -64,7 +64,7 @@ class English(Language):
             (DIGITS, rf"(?<![\w.,])(?:the )?{nth}(?: of)? (?P<month>{self.month}){year}", self._day_first),
             ("s", late, self._decade),
             *super().find_dates(),
-            ("mM", r"(?:(?<=[aApP][mM])|(?<=[aApP]\.[mM]\.)) ?[-—] ?(?=\d{1,2}(?::\d\d)? ?[aApP]\.?[mM])", lambda match: " to "),
+            ("mM", r"(?<=[aApP][mM]) ?[-—] ?(?=\d{1,2}(?::\d\d)? ?[aApP]\.?[mM])", lambda match: " to "),
             ("mM", r"(?<![\w:.,])(?P<hour>\d{1,2}) ?" + _HALF, self._hour),
         ]
 
@@ -165,6 +165,7 @@ class English(Language):
         return [
             ("$", r"\$(?=\.\d)", lambda match: "$0"),
             ("/", rf"(?<=\d)/(?=(?:{_PER})\b)", lambda match: " per "),
+            ("-—", r"(?<=[aApP]\.[mM]\.) ?[-—] ?(?=\d)", lambda match: " to "),
             ("/", r"\bw/(?= )", lambda match: "with"),
             ("-—", rf"\b({'|'.join(_DAYS)})\.? ?[-—] ?({'|'.join(_DAYS)})\b\.?", self._days),
             (DIGITS, r"(?<=\b[A-Z]{2} )(\d{5})(?:-(\d{4}))?(?![\w,])", self._zip),

@@ -23,7 +23,11 @@ _TOUCHING = re.compile(
 _LIST_COMMA = re.compile(r",(?!\d{3}(?!\d))|(?<!\d),|、")
 _BETWEEN = re.compile(rf"(?<=[{_HAN}]) +(?=[{_HAN},.!?;:])|(?<=[,.!?;:]) +(?=[{_HAN}])")
 
-_NAMED_BY_DIGITS = "QQ ?号|微信号|手机号|身份证号|订单号|单号|尾号|邮编|编号|车牌|航班|密码|验证码|学号|账号|卡号|邮政编码|号码|代码|股票代码|工号|房号|门牌"
+_AFTER_SCORES = "获胜|战胜|击败|胜|负|战平|大胜|逆转|领先|落后|不敌|力克|险胜"
+_NAMED_BY_DIGITS = (
+    "QQ ?号|微信号|手机号|身份证号|订单号|单号|尾号|邮编|编号|车牌|航班|"
+    "密码|验证码|学号|账号|卡号|邮政编码|号码|代码|股票代码|工号|房号|门牌"
+)
 
 
 class Chinese(Language):
@@ -148,7 +152,7 @@ class Chinese(Language):
             ),
             (
                 "-",
-                r"(?<![\d.:-])(\d{1,3}) ?- ?(\d{1,3})(?= ?(?:获胜|战胜|击败|胜|负|战平|大胜|逆转|领先|落后|不敌|力克|险胜))",
+                rf"(?<![\d.:-])(\d{{1,3}}) ?- ?(\d{{1,3}})(?= ?(?:{_AFTER_SCORES}))",
                 lambda m: f"{self.count(int(m[1]))}比{self.count(int(m[2]))}",
             ),
             (DIGITS, r"(?<=第 )(?P<number>\d+)", lambda m: self.cardinal(m["number"])),
