@@ -31,7 +31,7 @@ from myxtts.data.pipeline import Feed
 from myxtts.data.plan import Plan
 from myxtts.doctor.configured import pipeline_of
 from myxtts.doctor.structure import structure_of
-from myxtts.errors import MyXTTSError, RowError
+from myxtts.errors import MissingExtra, MyXTTSError, RowError
 from myxtts.features.token_table import TokenTable
 from myxtts.models import sizes, weights
 from myxtts.monitor import start_monitor
@@ -102,6 +102,13 @@ def tokens(config, place):
 
 def number_symbols(config, place):
     return PackSettings.from_config(config.data).text.symbols(["21"], "en")
+
+
+def english_reader(config, place):
+    try:
+        return PackSettings.from_config(config.data).text.english
+    except MissingExtra as error:  # asked for, and not installed
+        return str(error)
 
 
 def feed_of(config, place) -> Feed:
@@ -297,6 +304,7 @@ TABLE = {
     "data.text_blank": (True, tokens),
     "data.normalise_text": (False, number_symbols),
     "data.lexicon": ("LEXICON", number_symbols),
+    "data.english_phonemes": ("misaki", english_reader),
     "data.token_table": ("TABLE", tokens),
     "data.preprocessing_mode": ("on_the_fly", plan),
     "data.batch_size": (4, plan),

@@ -18,6 +18,7 @@ from myxtts.features.audio import AudioSettings
 from myxtts.features.lexicon import Lexicon
 from myxtts.features.text import OPTIONS
 from myxtts.features.token_table import TokenTable
+from myxtts.features.voices import english_reader
 
 READING = ("layout", "speaker", "language", "speaker_pattern")  # how a corpus is read
 _AUDIO = tuple(AudioSettings.__dataclass_fields__)
@@ -106,8 +107,10 @@ def misfits(data: DataConfig, body: dict[str, Any], mode: str | None = None) -> 
 
 
 def _as_packed(data: DataConfig, name: str) -> Any:
-    """A setting as a cache writes it down: of a lexicon the words, wherever they come from."""
+    """A setting as a cache writes it down: of a lexicon the words, wherever they come from; who is meant by `auto`."""
     value = getattr(data, name)
+    if name == "english_phonemes":
+        return english_reader(value)
     return Lexicon.of(value).to_json() if name == "lexicon" else value
 
 

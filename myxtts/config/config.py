@@ -45,6 +45,11 @@ class DataConfig(Settings):
     lexicon: str | list | None = setting(
         None, "Words and how they are said: a file, or a list of [language, word, said]. Null: what a cache has."
     )
+    english_phonemes: str = setting(
+        "auto",
+        "Who makes English phonemes: espeak, misaki (without eSpeak, extra phonemes-en), or auto, whichever is there.",
+        choices=("auto", "espeak", "misaki"),
+    )
     text_stress: bool = setting(True, "Keep stress marks among phonemes.")
     text_bos: bool = setting(True, "Begin each token sequence with <bos>.")
     text_eos: bool = setting(True, "End each token sequence with <eos>.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib.util
 import re
 import threading
 import unicodedata
@@ -23,6 +24,11 @@ _PATH_BYTES = 140  # eSpeak keeps the path of its data in 160 bytes and ends the
 _UTF8, _IPA_OUTPUT = 1, 2  # neither SSML (0x10) nor [[phoneme]] input (0x100)
 
 _LOCK = threading.Lock()  # eSpeak lives in global variables; ctypes releases the GIL, so other threads work meanwhile
+
+
+@functools.cache
+def is_installed() -> bool:
+    return all(importlib.util.find_spec(name) is not None for name in ("espeakng_loader", "phonemizer"))
 
 
 def languages() -> dict[str, str]:

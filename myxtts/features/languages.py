@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 
-from myxtts.errors import TextError
+from myxtts.errors import TextError, install_command
 from myxtts.features import voices
 
 ALIASES = {
@@ -37,6 +37,11 @@ def resolve_language(name: str) -> str:
         if code in known:
             return code
         tag = tag.rpartition("-")[0]
+    if voices.version() is None:
+        raise TextError(
+            f"'{name}' needs eSpeak, without it English is read only ({', '.join(known)}): run "
+            f"{install_command('phonemes')}, or use text_tokens: characters"
+        )
     close = difflib.get_close_matches(wanted, [*known, *by_name, *ALIASES], n=3, cutoff=0.5) or ["en-us", "fa", "cmn"]
     raise TextError(
         f"'{name}' is not one of eSpeak's {len(known)} languages, the nearest are {', '.join(close)}: "

@@ -21,9 +21,15 @@ _FORMS = {
 }  # fmt: skip
 
 # Compatibility forms are only another look of the same letters: Latin, Armenian, Hebrew and Arabic ligatures and
-# positional forms, full and half width, Roman numerals, mathematical alphabets. NFKC of everything else would change
-# what is said (m² would become m2), and nothing here touches Arabic or Persian yeh and kaf.
-_COMPATIBLE = re.compile("[\u2160-\u217f\ufb00-\ufdff\ufe70-\ufefc\uff01-\uffee\U0001d400-\U0001d7ff]")
+# positional forms, full and half width, Roman numerals, mathematical alphabets, raised letters, lowered figures, units
+# in a square. NFKC of everything else would change what is said (m² would become m2), and nothing here touches Arabic
+# or Persian yeh and kaf.
+_COMPATIBLE = re.compile(
+    "[\u02b0-\u02b8\u1d2c-\u1d6a\u2080-\u2089\u2121\u2160-\u217f\u249c-\u24e9\u3371-\u33df\ufb00-\ufdff"
+    "\ufe70-\ufefc\uff01-\uffee\U0001d400-\U0001d7ff]"
+)
+_ENCLOSED = re.compile("[\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u3251-\u325f\u32b1-\u32bf]")  # ① ⑵ ⒊ ❹
+_SHAPES = "\ufe0e\ufe0f\u20e3"  # of a text, of a picture, of a key: they say nothing
 _JOINERS = "\u200c\u200d"
 
 
@@ -39,7 +45,9 @@ class _Clean(dict[int, str]):
             self[code] = _FORMS[char]
         elif _COMPATIBLE.match(char):
             self[code] = "".join(_FORMS.get(part, part) for part in unicodedata.normalize("NFKC", char))
-        elif kind in ("Cc", "Cf", "Cs", "Co") and char not in _JOINERS:
+        elif _ENCLOSED.match(char):
+            self[code] = f" {int(unicodedata.numeric(char))} "
+        elif char in _SHAPES or kind in ("Cc", "Cf", "Cs", "Co") and char not in _JOINERS:
             self[code] = ""
         else:
             self[code] = char

@@ -20,6 +20,7 @@ import yaml
 from myxtts.errors import TextError
 from myxtts.features.languages import ALIASES
 from myxtts.features.letters import clean, fold
+from myxtts.features.voices import WITHOUT_ESPEAK
 
 Entry = tuple[str, str, str]  # language, word or phrase, what is said
 
@@ -79,6 +80,7 @@ class Lexicon:
 
     def _make(self, language: str) -> _Words:
         chosen: dict[str, str] = {}
+        language = language.removesuffix(WITHOUT_ESPEAK)
         for wanted, word, said in self.entries:
             if wanted in (ANY_LANGUAGE, language, language.split("-")[0]) or ALIASES.get(wanted) == language:
                 chosen[fold(clean(word), language)] = said

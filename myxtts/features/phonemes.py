@@ -21,7 +21,7 @@ from myxtts.features.given import clauses, merge
 from myxtts.features.letters import is_silent
 from myxtts.features.lexicon import Lexicon
 from myxtts.features.persian import reading as persian
-from myxtts.features.voices import languages, speak_all, version
+from myxtts.features.voices import is_read_from_lists, languages, speak_all, version, version_of_lists
 
 __all__ = ["MARKS", "STRESS", "languages", "phonemise", "readers", "unreadable", "unspoken", "version"]
 
@@ -29,6 +29,17 @@ MARKS = ";:,.!?¡¿—…()"
 STRESS = "ˈˌ"
 
 _CALL_CHARS = 200
+
+_MANDARIN = "cmn"
+# Syllables that eSpeak 1.52 spells in English letters; seven of their characters are among the 1,500 most frequent.
+_CHINESE = Lexicon(
+    (_MANDARIN, char, f"/{ipa}/")
+    for ipa, chars in {
+        "ɕˈionɡ5": "兄凶胸匈汹兇洶", "ɕˈionɡɜ": "雄熊", "tɕhˈionɡ5": "芎", "tɕhˈionɡɜ": "穷琼邛茕穹蛩筇跫銎窮瓊",
+        "tɕˈionɡ2": "炯窘迥", "tɕˈionɡ5": "冂扃",
+    }.items()
+    for char in chars
+)  # fmt: skip
 
 Piece = tuple[str, str]  # (language, words) or ("", a mark or a space)
 _SPACE = ("", " ")
@@ -55,6 +66,8 @@ def phonemise(texts: list[str], language: str, lexicon: Lexicon | None = None) -
 def _plan(text: str, language: str, lexicon: Lexicon | None, given: dict[Piece, str]) -> list[Piece]:
     """The pieces of a text; a word of which the lexicon has the phonemes is a piece of its own, and goes to `given`."""
     parts = lexicon.cut(text, language) if lexicon else [(text, "")]
+    if language == _MANDARIN:
+        parts = [cut for part, ipa in parts for cut in ([(part, ipa)] if ipa else _CHINESE.cut(part, language))]
     shown = [part for part, _ in parts]
     if language == "ar":
         shown = [arabic.for_espeak(part) for part in arabic.vowel(shown)]
@@ -62,7 +75,8 @@ def _plan(text: str, language: str, lexicon: Lexicon | None, given: dict[Piece, 
     for (part, ipa), seen in zip(parts, shown, strict=True):
         if ipa:
             given[language, part] = ipa
-        plan += [(language, part)] if ipa else _pieces(seen, language)
+        apart = [_SPACE] * (language == _MANDARIN)  # as eSpeak writes syllables
+        plan += [*apart, (language, part), *apart] if ipa else _pieces(seen, language)
     return plan
 
 
@@ -73,10 +87,11 @@ def _join(plan: list[Piece], spelled: list[str]) -> str:
     return " ".join("".join(spelled).split())
 
 
-def readers() -> dict[str, str]:
+def readers(english_from_lists: bool = False) -> dict[str, str]:
     """Language -> who else decides on its phonemes, as far as that depends on what is installed."""
-    tashkeel = arabic.version()
-    return {"fa": persian.tagger_name()} | ({"ar": f"libtashkeel of {arabic.PACKAGE} {tashkeel}"} if tashkeel else {})
+    tashkeel, lists = arabic.version(), version_of_lists()
+    found = {"fa": persian.tagger_name()} | ({"ar": f"libtashkeel of {arabic.PACKAGE} {tashkeel}"} if tashkeel else {})
+    return found | ({"en": lists} if english_from_lists and lists else {})
 
 
 def unreadable(text: str, language: str) -> str:
@@ -84,6 +99,8 @@ def unreadable(text: str, language: str) -> str:
     if text.isascii():
         return ""
     letters = dict.fromkeys(char for char in text if char.isalpha())
+    if _is_alone(language):
+        return "".join(char for char in letters if not _LATIN_LETTER.match(char))
     return "".join(
         char for char in letters if not _LETTERS.match(char) or (language in _WITHOUT_HAN and _HAN.match(char))
     )
@@ -116,7 +133,8 @@ def _unheard(symbols: list[str], text: str, language: str, instead: str) -> set[
     """Those without which the text sounds the same."""
     if not symbols:
         return set()
-    whole, *without = _heard([text, *(text.replace(symbol, instead) for symbol in symbols)], language)
+    shorter = [" ".join(text.replace(symbol, instead).split()) for symbol in symbols]
+    whole, *without = _heard([text, *shorter], language)
     return {symbol for symbol, sounds in zip(symbols, without, strict=True) if sounds == whole}
 
 
@@ -162,19 +180,24 @@ _SCRIPTS: dict[str, tuple[str, str]] = {
 }
 _LATIN = "A-Za-z\u00aa\u00ba\u00c0-\u024f\u0259\u1e00-\u1eff"
 _BLOCKS = "".join(points for points, _ in _SCRIPTS.values())
-_LETTERS = re.compile(f"[{_LATIN}{_BLOCKS}]")
+_LETTERS, _LATIN_LETTER = re.compile(f"[{_LATIN}{_BLOCKS}]"), re.compile(f"[{_LATIN}]")
 _SIGNS = "\u200c\u200d" + "".join(chr(c) for c in range(0x370, 0x3100) if unicodedata.category(chr(c))[0] == "M")
 _HAN = re.compile(f"[{_SCRIPTS['Han'][0]}]")
 _WITHOUT_HAN = ("ja", "ko")  # eSpeak has no kanji readings, and the Mandarin ones would be wrong there
 
 
+def _is_alone(language: str) -> bool:
+    """Whether this is English from its lists and there is no voice for any other script."""
+    return is_read_from_lists(language) and version() is None
+
+
 @functools.cache
 def _foreign(language: str) -> re.Pattern[str]:
-    """Words of scripts the language does not use; a single Greek letter ('the angle α') is left to the language."""
-    words = []
+    """Words of scripts the language does not use; a single Greek letter ('the angle α') is left to eSpeak's voice."""
+    words = ["(?!)"]
     for name, (points, readers) in _SCRIPTS.items():
-        if language not in readers.split():
-            single = "" if name == "Greek" else "?"
+        if language not in readers.split() and not _is_alone(language):
+            single = "" if name == "Greek" and not is_read_from_lists(language) else "?"
             words.append(f"(?P<{name}>[{points}](?:[{points} '\u200c\u200d-]*[{points}]){single})")
     return re.compile("|".join(words))
 
@@ -227,7 +250,8 @@ _DASH = re.compile(r"(?<!\S)-+(?!\S)|-{2,}")
 _STRAY_HYPHEN = re.compile(r"(?<!\w)-(?!\d)|(?<=[^\w ])-|-(?!\w)")
 _HYPHEN = re.compile(r"-(?!\d)|(?<! )(?<!^)-")
 _WITHOUT_HYPHENS = ("da", "vi")  # they crash on a hyphen between something silent and a letter ("óh-a")
-_MARK = re.compile(r"[;!?¡¿—…()]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\w)")
+# A dot before a Chinese character ends something: eSpeak says 'space' for the character in 'B.十'.
+_MARK = re.compile(rf"[;!?¡¿—…()]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\w)|\.(?=[{_SCRIPTS['Han'][0]}])")
 _CHUNK = re.compile(rf".{{1,{_CALL_CHARS}}}(?=\s|$)|.{{1,{_CALL_CHARS}}}")
 _TITLE = re.compile(
     r"[^\W\d_](\.[^\W\d_])+|Mrs?|Ms|Dr|Prof|St|Rev|Hon|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Mt|Sra?|Mme|Mlle|Hr|Fr|Dott|Sig"

@@ -7,6 +7,7 @@ symbols into ids.
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from myxtts.errors import RowError, TextError
-from myxtts.features import phonemes
+from myxtts.features import phonemes, voices
 from myxtts.features.languages import resolve_language, tag_of
 from myxtts.features.letters import clean, fold, left_out
 from myxtts.features.lexicon import Lexicon
@@ -26,7 +27,7 @@ __all__ = [
     "BLANK", "BOS", "EOS", "PAD", "SPECIALS", "UNK", "TextFrontend", "TokenTable", "resolve_language",
 ]  # fmt: skip
 
-_REVISION = 6  # raise it with every change of this room that changes symbols: caches then know that they are old
+_REVISION = 7  # raise it with every change of this room that changes symbols: caches then know that they are old
 
 
 # ---- symbols --------------------------------------------------------------------------------------------------------
@@ -52,7 +53,7 @@ class Reading:
 # What a frontend and the fingerprint of a cache call it, and what the config does.
 OPTIONS = {
     "kind": "text_tokens", "normalise": "normalise_text", "stress": "text_stress", "bos": "text_bos", "eos": "text_eos",
-    "blank": "text_blank", "lexicon": "lexicon",
+    "blank": "text_blank", "lexicon": "lexicon", "english": "english_phonemes",
 }  # fmt: skip
 
 
@@ -71,12 +72,18 @@ class TextFrontend:
         blank: bool = False,
         normalise: bool = True,
         lexicon: Lexicon | None = None,
+        english: str = voices.AUTO,
     ):
         if kind not in ("phonemes", "characters"):
             raise TextError(f"found the token kind '{kind}', expected phonemes or characters")
         self.kind, self.stress, self.bos, self.eos, self.blank = kind, stress, bos, eos, blank
         self.normalise, self.lexicon = normalise, lexicon or Lexicon()
-        self._recent = RecentTexts()
+        self._english, self._recent = english, RecentTexts()
+
+    @functools.cached_property
+    def english(self) -> str:
+        """Who reads English: see `voices`."""
+        return voices.english_reader(self._english)
 
     @classmethod
     def from_config(cls, data: Any) -> TextFrontend:
@@ -91,10 +98,13 @@ class TextFrontend:
 
     def settings(self) -> dict[str, Any]:
         """All that decides which symbols come out, as JSON: the tokens fingerprint of a cache is made of it."""
-        settings = {name: getattr(self, name) for name in OPTIONS if name != "stress"} | {"revision": _REVISION}
+        of_phonemes = ("stress", "english")
+        settings = {name: getattr(self, name) for name in OPTIONS if name not in of_phonemes} | {"revision": _REVISION}
         settings["lexicon"] = self.lexicon.to_json()
         if self.kind == "phonemes":
-            settings |= {"stress": self.stress, "espeak": phonemes.version(), "readers": phonemes.readers()}
+            settings |= {name: getattr(self, name) for name in of_phonemes}
+            readers = phonemes.readers(self.english == voices.LISTS)
+            settings |= {"espeak": phonemes.version(), "readers": readers}
         return settings
 
     def symbols(self, texts: list[str], language: str) -> list[list[str] | RowError]:
@@ -124,7 +134,11 @@ class TextFrontend:
         return _unreadable_in(self._words(text, language), language, self.lexicon)
 
     def _language(self, name: str) -> str:
-        return resolve_language(name) if self.kind == "phonemes" else tag_of(name)
+        if self.kind == "characters":
+            return tag_of(name)
+        code = resolve_language(name)
+        from_lists = code.split("-")[0] == "en" and code != "en-shaw" and self.english == voices.LISTS
+        return code + voices.WITHOUT_ESPEAK if from_lists else code
 
     def _normalised(self, text: str, language: str) -> str:
         text = clean(text)
@@ -183,7 +197,10 @@ def _unreadable_in(text: str, language: str, lexicon: Lexicon) -> str:
 
 
 def _unreadable(letters: str, language: str) -> RowError:
-    message = f"eSpeak cannot read '{letters[:20]}' in {language}: respell it or use text_tokens: characters"
+    reader, code = "eSpeak", language
+    if voices.is_read_from_lists(language):
+        reader, code = "the English lexicon", language.removesuffix(voices.WITHOUT_ESPEAK)
+    message = f"{reader} cannot read '{letters[:20]}' in {code}: respell it or use text_tokens: characters"
     return RowError("unpronounceable", message)
 
 

@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -218,3 +219,12 @@ def test_a_doubled_letter_keeps_its_vowel_after_nfc(word, language, ipa):
 @pytest.mark.parametrize(("word", "language", "ipa"), [("قلب", "fa", "ɢˈalb"), ("غم", "fa", "ɢˈam")])
 def test_no_digit_stands_for_a_consonant(word, language, ipa):
     assert phonemise([word], language) == [ipa]
+
+
+@pytest.mark.parametrize(
+    ("text", "syllables"),
+    [("英雄", "jˈi5ŋ ɕˈionɡɜ"), ("胸口", "ɕˈionɡ5 khˈou2"), ("无穷", "wˈuɜ tɕhˈionɡɜ"), ("B.十", "bˈiː.ṣˈịɜ")],
+)
+def test_chinese_syllables_that_espeak_spells_in_english_are_said(text, syllables):
+    [found] = phonemise([text], "cmn")
+    assert found == unicodedata.normalize("NFD", syllables)

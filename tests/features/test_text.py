@@ -42,6 +42,8 @@ def test_clean_is_idempotent_and_leaves_nothing_invisible(text):
         ("well\u2010known \u22125", "well-known -5"),
         ("a... b…. c . . . d", "a… b… c … d"),
         ("ﬁve ＡＢＣ１ Ⅳ ｱ", "five ABC1 IV ア"),
+        ("①② ⑽ ❸ Ⓐ 5㎏ 2ᵉ H₂O", "1 2 10 3 A 5kg 2e H2O"),
+        ("1\ufe0f\u20e3 ❤\ufe0f", "1 ❤"),
         ("m² ½ 3.5", "m² ½ 3.5"),
         ("ﻻ ﷼ مـــن", "لا ریال من"),
         ("lone \ud800 surrogate", "lone surrogate"),

@@ -12,6 +12,7 @@ _ENDINGS = (
     "in|nl|se|no|dk|fi|pl|cz|tr|sa|ae|eg|ma|tv|me|xyz|рф"
 )
 _SPELLED = frozenset(listed("www http https ftp html htm php pdf jpg png xml css js api id www2 tv uk us eu"))
+_SHORTEST_PHONE = 6
 _PART = re.compile(r"([^\W\d_]+|\d+|.)")
 
 
@@ -30,7 +31,7 @@ class Addresses(Reader):
             (".", r"(?<![\w.@])www\.[^\s<>\"'«»，。]*[\w/]", self._address),
             (".", domain, self._domain),
             ("@", r"(?<![\w@])@(?=[^\W\d_])([\w.]*\w)", self._address),
-            ("#", r"(?<!\w)#([^\W\d]\w*)", lambda match: f"{self.hashtag} {match[1].replace('_', ' ')}"),
+            ("#", r"(?<!\w)#(_*[^\W\d_]\w*)", lambda match: f"{self.hashtag} {match[1].replace('_', ' ')}"),
         ]
 
     def find_phones(self) -> list[Found]:
@@ -38,7 +39,8 @@ class Addresses(Reader):
         if self.calls:
             called = rf"\b((?i:{self.calls})\.?:? ?)(\+?\(?\d(?:[ ()./-]{{0,2}}\d){{2,}})(?![\w-]| ?%|[.,]\d)"
             rules.insert(0, (DIGITS, called, lambda match: f"{match[1]}{self.say_phone_number(match[2])}"))
-        return rules
+        chain = r"(?<![\w.,/+-])\d{1,6}(?:-\d{1,6}){2,}(?![\w/-]|[.,]\d)"  # of an account, a card, a book
+        return [*rules, ("-", chain, lambda match: self.say_phone_number(match[0]))]
 
     def _domain(self, match: Match) -> str:
         """Not a sentence end without a space after it: 'gone.In'."""
@@ -66,11 +68,13 @@ class Addresses(Reader):
         r"(?<![\w.,/+-])(?<!\d )(?:\+\d{1,3}(?:[ ./-]?\(?\d{1,5}\)?){2,6}"
         r"|\(0?\d{2,4}\) ?\d{2,4}(?:[ -]\d{2,4}){1,3}"
         r"|(?:1-)?\d{3}-\d{3}-\d{4}|\d{3}-\d{4}"
-        r"|0\d{1,4}(?:[ /-]\d{2,8}){1,5}|0\d{9,10})(?![\w-]|[.,]\d)"
+        r"|0\d{1,4}[ /-]\d{2,8}(?:[ -]\d{2,8}){0,4}|0\d{9,10})(?![\w/-]|[.,]\d)"
     )
 
     def _phone(self, match: Match) -> str:
-        return self.say_phone_number(match[0])
+        """'+4 3/4' and '01-23' are none."""
+        digits = sum(map(str.isdigit, match[0]))
+        return self.say_phone_number(match[0]) if digits >= _SHORTEST_PHONE else match[0]
 
     def say_phone_number(self, written: str) -> str:
         plus = f"{self.symbols['+']} " if written[0] == "+" else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import unicodedata
 
 from myxtts.features.normalise.counting import Number
 from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, Reader, any_of, apart, needing_digits, noun
@@ -16,6 +17,9 @@ VULGAR = {
     "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8), "⅐": (1, 7), "⅑": (1, 9),
     "⅒": (1, 10),
 }  # fmt: skip
+# '10⁻³', 'z⁴'; the square and the cube have words of their own, and a figure after a word is a footnote.
+_RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_RAISED = rf"(?:(?<=[\d)])|(?<=\b[A-Za-z]))(?:⁻[{_RAISED_DIGITS}]+|[{_RAISED_DIGITS}]{{2,}}|[⁰¹⁴-⁹])"
 _SIGNED = r"(?:(?<![\w)\]])(?P<sign>[-+±]) ?)?"
 
 
@@ -57,11 +61,13 @@ class Amounts(Reader):
         number, ahead = self.number, any_of(self._coins_ahead())
         by = rf"(?<![\w.,])(?P<number>{number}) ?(?:x|×(?= ?[\d.,]+ ?(?:[mck]?m|×|x)\b)) ?(?=\d)"
         coins = rf"(?<!\w)({ahead}) ?({number}) ?[-—] ?(?:{ahead})?(?={number})"
-        numbers = rf"(?<![\w.,:/+-])(?P<number>{number})(?: ?[%°]C?)? ?[-—] ?(?P<end>{number})"
+        shared = rf"(?: ?(?P<shared>[%°]C?)(?= ?[-—] ?{number} ?(?P=shared)))?"  # '5%-10%' is 'five to ten percent'
+        numbers = rf"(?<![\w.,:/+-])(?P<number>{number}){shared} ?[-—] ?(?P<end>{number})"
         return [
             ("x×", by, self._by),
             ("*", r"(?<=\d) ?\* ?(?=\d)", lambda match: f" {self.symbols['×']} "),
-            ("^", r"(?<=\d)\^(?=-?\d)", lambda match: f" {self.power} "),
+            (_RAISED_DIGITS, _RAISED, lambda match: f"^{unicodedata.normalize('NFKC', match[0])}".replace("−", "-")),
+            ("^", r"(?<=[\w)])\^(?=-?\d)", lambda match: f" {self.power} "),
             (DIGITS, coins, self._money_range),
             ("-—", numbers, self._range),
         ]
@@ -72,22 +78,26 @@ class Amounts(Reader):
 
     def _find_money(self) -> list[Found]:
         amount = rf"(?P<number>{self.number})(?: ?(?P<scale>{any_of(self.scales)})(?!\w))?"
-        per = rf"(?:/(?P<per>{any_of(self.units)})(?!\w))?"
+        per = rf"(?:/(?P<per>{any_of(self.units)}|[^\W\d_]{{3,}})(?!\w))?"  # '5 €/h', '5 €/mois'
         ahead, behind = any_of(self._coins_ahead()), any_of(self._coin_signs)
+        code = rf"(?: (?P<code>{any_of(code for code in self.currencies if len(code) == 3)})(?!\w))?"  # '$5 CAD'
         exact = rf"(?P<number>(?:\d{{1,3}}(?:[ '{self.groups}]\d{{3}})+|\d+)[{self.points}]\d\d)(?P<scale>)?"
         return [
-            (DIGITS, rf"{_SIGNED}(?<!\w)(?P<coin>{ahead}) ?(?P<minus>-)?{amount}(?!\d){per}", self._money),
+            (DIGITS, rf"{_SIGNED}(?<!\w)(?P<coin>{ahead}) ?(?P<minus>-)?{amount}(?!\d){code}{per}", self._money),
             (DIGITS, rf"{_SIGNED}(?<![\w.,]){amount} ?(?P<coin>{behind}){per}(?![\w$])", self._money),
             (DIGITS, rf"{_SIGNED}(?<![\w.,]){exact} (?P<coin>{any_of(self._coin_words)})(?!\w)", self._money),
         ]
 
     def _find_measures(self) -> list[Found]:
         alone = any_of(scale for scale in self.scales if len(scale) > 1 or not scale.isupper())
-        number, vulgar = self.number, "".join(VULGAR)
+        number, vulgar, units = self.number, "".join(VULGAR), any_of(self.units)
+        per = rf"(?:/(?P<per>{units})(?!\w))?"  # 'mg/ml'; 'km/h' is a unit
+        dot = r"(?:\.(?= [a-zß-ÿа-яё\d&(]|[,;:)]))?"  # of '7 lbs. 6 oz.', if it ends no sentence
         return [
-            (DIGITS, rf"{_SIGNED}(?<![\w.,])(?P<number>{number}) ?(?P<unit>{any_of(self.units)})(?!\w)", self._measure),
+            ("/", rf"(?<![\w/.,])(\d{{1,2}})/(\d{{1,2}}) ?(?P<unit>{units})(?!\w){dot}", self._part_of_unit),
+            (DIGITS, rf"{_SIGNED}(?<![\w.,/])(?P<number>{number}) ?(?P<unit>{units})(?!\w){per}{dot}", self._measure),
             (DIGITS, rf"(?<![\w.,])(?P<number>{number}) ?(?P<scale>{alone})(?!\w)", self._scaled),
-            (vulgar, rf"(?:(?<![\w.,])(\d{{1,15}}) ?)?([{vulgar}])", self._vulgar),
+            (vulgar, rf"(?:(?<![\w.,])(\d{{1,15}}) ?)?([{vulgar}])(?: ?(?P<unit>{units})(?!\w){dot})?", self._vulgar),
             (f"{DIGITS} /", r"(?<![\w/.,])(\d{1,3})/(\d{1,4})(?![\w/]|[.,]\d)", self._fraction),
         ]
 
@@ -100,18 +110,19 @@ class Amounts(Reader):
         found = match.groupdict()
         sign = found["sign"] or found.get("minus") or ""
         number = self.parse(match["number"], sign)
-        major, minor = self.coin((self._coin_signs | self._coin_words)[match["coin"]])
+        coin = self.coin(found.get("code") or (self._coin_signs | self._coin_words)[match["coin"]])
+        major, minor = self.in_case(coin[0], match), coin[1] and self.in_case(coin[1], match)
         if not number.decimals.strip("0"):
             number = number._replace(decimals="")
         if scale := found["scale"]:
-            said = self.scaled_money(number, self.scale(scale), major)
+            said = self.scaled_money(number, self.in_case(self.scale(scale), match), major)
         elif minor and len(number.decimals) == 2:
             said = self.say_money(number, major, minor)
         else:
             said = self.say_count(number, major)
         if found.get("per"):
-            said = f"{said} {self.say_per(_noun(self.units[found['per']]))}"
-        return said + self.stop(match)
+            said = f"{said} {self.say_per(_noun(self.units.get(found['per'], '|' + found['per'])))}"
+        return apart(said, match) + self.stop(match)
 
     def stop(self, match: Match) -> str:
         """The dot of '5 min.' where it also ends the sentence."""
@@ -142,16 +153,34 @@ class Amounts(Reader):
         return _noun(self.scales[written])
 
     def _scaled(self, match: Match) -> str:
-        return self.say_count(self.parse(match["number"]), self.scale(match["scale"])) + self.stop(match)
+        scale = self.in_case(self.scale(match["scale"]), match)
+        return self.say_count(self.parse(match["number"]), scale) + self.stop(match)
+
+    def in_case(self, counted: Noun, match: Match) -> Noun:
+        """What is counted, as the words before it want it."""
+        return counted
 
     # ---- measures ----
 
     def _measure(self, match: Match) -> str:
         number = self.parse(match["number"], match["sign"] or "")
-        return self.say_measure(number, _noun(self.units[match["unit"]]), match) + self.stop(match)
+        said = self.say_measure(number, _noun(self.units[match["unit"]]), match)
+        if match["per"]:
+            said = f"{said} {self.say_per(_noun(self.units[match['per']]))}"
+        return said + self.stop(match)
 
     def say_measure(self, number: Number, unit: Noun, match: Match) -> str:
         return self.say_count(number, unit)
+
+    def _part_of_unit(self, match: Match) -> str:
+        """'3/4 kg'"""
+        above, below = int(match[1]), int(match[2])
+        if not 0 < above < below or "0" in (match[1][0], match[2][0]):
+            return match[0]
+        return self.say_part_of(above, below, _noun(self.units[match["unit"]]))
+
+    def say_part_of(self, above: int, below: int, unit: Noun) -> str:
+        return f"{self.say_fraction(above, below)} {unit.forms[0]}"
 
     def say_count(self, number: Number, unit: Noun) -> str:
         """So many of these: 'one hour', 'two hours', 'two point five hours'."""
@@ -180,8 +209,12 @@ class Amounts(Reader):
 
     def _vulgar(self, match: Match) -> str:
         above, below = VULGAR[match[2]]
+        unit = _noun(self.units[match["unit"]]) if match["unit"] else None
+        if unit and not match[1]:
+            return apart(self.say_part_of(above, below, unit), match)
         said = self.say_fraction(above, below)
-        return apart(self.say_mixed(int(match[1]), said) if match[1] else said, match)
+        said = self.say_mixed(int(match[1]), said) if match[1] else said
+        return apart(f"{said} {unit.forms[1 % len(unit.forms)]}" if unit else said, match)
 
     def say_mixed(self, whole: int, fraction: str) -> str:
         raise NotImplementedError

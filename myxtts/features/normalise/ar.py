@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from myxtts.features.normalise.counting import Number, listed
+from myxtts.features.normalise.counting import Number, listed, roman
 from myxtts.features.normalise.language import Language
 from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, after, any_of, before
 from myxtts.features.normalise.words import ar as words
@@ -101,7 +101,7 @@ class Arabic(Language):
     by, per, power = "في", "لكل", "أس"
     months = words.MONTHS
     short_months = words.OTHER_MONTHS
-    of_clock = r"(?: ?(?P<half>صباحا|صباحًا|مساء|مساءً|ظهرا|ظهرًا|ص\b|م\b))?(?!\w)"
+    of_clock = r"(?: ?(?P<half>صباحا|صباحًا|مساءً|مساء|ظهرا|ظهرًا|ص\b|م\b))?(?![\w\u064b-\u0652])"
     calls = "هاتف|الهاتف|تلفون|جوال|الجوال|اتصل على|اتصل بـ|فاكس|رقم الهاتف|واتساب|ت"
     symbols, in_address, currencies = words.SYMBOLS, words.IN_ADDRESS, words.CURRENCIES
     signs, scales, units = words.SIGNS, words.SCALES, words.UNITS
@@ -149,7 +149,7 @@ class Arabic(Language):
             return f"{sign}{said} {forms[0]}"
         if value == 1:
             return f"{sign}{forms[0]} {'واحدة' if unit.gender == 'f' else 'واحد'}"
-        if value == 2:
+        if value == 2 and forms[1] != forms[0]:  # but 'اثنان يورو'
             return sign + (re.sub(r"ان(?=( \S+)?$)", "ين", forms[1]) if oblique else forms[1])
         last = value % 100
         form = forms[2] if 3 <= last <= 10 else forms[3 % len(forms)] if last > 10 else forms[0]
@@ -190,8 +190,13 @@ class Arabic(Language):
                 r"(?<=الساعة )(?P<hour>\d{1,2})(?![\w:.,]*\d)",
                 lambda m: self.say_clock(int(m["hour"]), 0, None, m),
             ),
+            ("-—", r"(?<![\w.,])([12]\d{3}) ?[-—] ?(?=[12]\d{3}(?!\d))", self._first_year),
             ("هم", rf"(?<![\w.,])(?P<year>\d{{4}}|\d{{1,3}}(?= ?ه)){era.removesuffix('?')}", self._year),
         ]
+
+    def _first_year(self, match: Match) -> str:
+        """'1939-1945م'"""
+        return f"{spell(int(match[1]), 'm', before(match) in _OBLIQUE)} إلى "
 
     def _date_pair(self, match: Match) -> str:
         link = match["link"].strip()
@@ -245,6 +250,12 @@ class Arabic(Language):
                 rf"(?<!\w)(?P<noun>(?:[ولبك]|لل)?(?:{nth})) (?:ال)?(?P<value>\d{{1,2}})(?![\w:.,/]*\d)(?! ?[%٪])",
                 self._ordinal,
             ),
+            (
+                DIGITS,
+                rf"(?<!\w)(?P<noun>{'|'.join(words.NTH_WITH_ARTICLE)}) ال ?(?P<value>\d{{1,2}})(?!\w)",
+                self._nth_with_article,
+            ),
+            ("IVX", r"(?<=[\u0600-\u06ff] )(?=[IVX]{2})(X{0,2}(?:IX|IV|V?I{0,3}))(?![\w.])", self._roman),
             (DIGITS, r"(?<!\w)ال ?(?P<number>\d{1,3})(?!\w)", lambda m: f"ال{self.cardinal(m['number'])}"),
             (":", r"(?<![\w.,:])(\d{1,2}):(\d)(?!\d)", lambda m: f"{spell(int(m[1]))} مقابل {spell(int(m[2]))}"),
             ("%٪", rf"[%٪] ?(?P<number>{self.number})", lambda m: f"{m['number']}%"),
@@ -255,6 +266,15 @@ class Arabic(Language):
             ),
             ("12", rf"(?<![\w.,/:])(?P<value>[12]) (?P<noun>{any_of(words.COUNTED)})(?!\w)", self._one_or_two),
         ]
+
+    def _nth_with_article(self, match: Match) -> str:
+        """'المركز الـ5' -> 'المركز الخامس'"""
+        noun = match["noun"]
+        return f"{noun} {spell_nth(int(match['value']), 'f' if noun.endswith('ة') else 'm', before(match) in _OBLIQUE)}"
+
+    def _roman(self, match: Match) -> str:
+        """'لويس XIV'"""
+        return spell_nth(roman(match[1]), "m", False)
 
     def find_last(self) -> list[Found]:
         """'ب5' was taken apart with a tatweel, which no clean text has: 'بخمسة'."""

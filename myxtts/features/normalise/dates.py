@@ -18,7 +18,7 @@ class Dates(Reader):
     this_century = 50  # '51 is 1951
 
     def find_dates(self) -> list[Found]:
-        figures = r"(?<![\w./-])(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})(?![\w/-]|\.\d)"
+        figures = r"(?<![\w./-])(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?![\w/-]|\.\d)"
         clock = r"(?<![\w.,])(?<!\d:)(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?"
         clock += rf"(?:{self.of_clock})?(?![\w:])"
         times = r"(?<=:\d\d) ?[-—~] ?(?=\d{1,2}:\d\d)"
@@ -44,9 +44,9 @@ class Dates(Reader):
 
     def _figures(self, match: Match) -> str:
         first, _, second, third = match.groups()
-        if len(first) > 2:
+        if len(first) == 4 and len(third) <= 2:
             return self._valid(third, second, first, match)
-        if len(third) == 3:
+        if len(first) > 2 or len(third) in (1, 3):
             return match[0]
         day, month = (second, first) if self.order == "mdy" else (first, second)
         if int(month) > 12:

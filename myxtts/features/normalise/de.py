@@ -47,6 +47,17 @@ _NEUTER = re.compile(
 _HALF_OF = re.compile("Jahr|Kilo|Kilogramm|Pfund|Dutzend|Prozent|Glas|Brot|Hähnchen|Jahrhundert|Gramm")
 
 
+# What begins a sentence rather than goes on after an abbreviation.
+_BEGINNINGS = frozenset(
+    listed(
+        "Der Die Das Dem Den Des Ein Eine Einer Einem Er Sie Es Wir Ich Ihr Man Und Aber Doch Dann Da Dies Diese "
+        "Dieser Dieses Damit Danach Dabei Dafür Auch In Im Am An Auf Bei Beim Bis Mit Nach Nun Nur Noch Seit Vor Von "
+        "Vom Zu Zum Zur Zwar Wenn Weil Wie Was Wer Wo Als Alle So Sein Seine Mein Meine Unser Unsere Jetzt Heute Hier "
+        "Dort Kein Keine"
+    )
+)
+
+
 class German(Language):
     code = "de"
     points, groups = ",.", "."
@@ -71,10 +82,15 @@ class German(Language):
         if (
             match["number"] != "1"
             or not word[:1].isupper()
-            or before(match) in ("nummer", "kapitel", "seite", "band", "teil")
+            or before(match) in listed("nummer kapitel seite band teil artikel paragraf absatz satz gleis zimmer platz")
         ):
             return ""
         return "f" if is_feminine(word) else "m"
+
+    def stop(self, match: Match) -> str:
+        """A capital says nothing here: '5 Mio. Menschen', but '5 Mio. Das ist viel.'"""
+        rest = match.string[match.end() :].split()
+        return "." * (match[0].endswith(".") and (not rest or rest[0] in _BEGINNINGS))
 
     def say_year(self, year: int) -> str:
         return spell(year, self.code, "numbering-year") if 1100 <= year < 2000 else self.count(year)
@@ -85,8 +101,10 @@ class German(Language):
         """'Mo., 3. Mai'; before a number only, since 'so.' and 'Do.' are more than days."""
         days = dict(zip(listed("Mo Di Mi Do Fr Sa So"), words.DAYS, strict=True))
         found = (".", r"\b(Mo|Di|Mi|Do|Fr|Sa|So)\.(?=,? (?:den )?\d)", lambda match: days[match[1]])
+        both = rf"\b({'|'.join(days)})\.? ?[-—] ?({'|'.join(days)})\b(?:\.(?! ?[A-ZÄÖÜ]|$))?"
+        week = ("-—", both, lambda match: f"{days[match[1]]} bis {days[match[2]]}")
         street = (".", r"(?<=[a-zäöüß])(s?)tr\. ?(?=\d|$|,)", lambda match: f"{match[1]}traße ")
-        return [found, street, *super().find_shortened()]
+        return [week, found, street, *super().find_shortened()]
 
     def find_dates(self) -> list[Found]:
         year = r"(?: (?P<year>\d{4}|\d\d(?= ))\b)?"
@@ -159,7 +177,8 @@ class German(Language):
             ("IVXLCDM", rf"\b(?P<name>(?:{_KINGS})s?) (?P<king>{ROMAN})\b\.?", self._king),
             ("IVXLCDM", rf"\b(?P<name>{_PARTS}) (?P<part>{ROMAN})\b", self._part_number),
             ("IVXLCDM", rf"(?<![\w.])({ROMAN})\. (?=[A-ZÄÖÜ][a-zäöü])", self._roman_ordinal),
-            (":", r"(?<![\w.,:])(\d{1,3}):(\d{1,3})(?![\w:])", self._score),
+            (":", r"(?<![\w.,:])(\d{1,3}):(\d{1,3}(?:\.\d{3})*)(?![\w:]|[.,]\d)", self._score),
+            ("/", r"(?<![\w/.,])24/7(?![\w/])", lambda match: "vierundzwanzig sieben"),
             ("m", r"(?<![\w.,])(\d+) ?[-—] ?(?=\d+ ?-?mal\b)", lambda match: f"{self.cardinal(match[1])} bis "),
             ("%", r"(?<![\w.,])(\d+) ?%ig", lambda match: f"{self.cardinal(match[1])}prozentig"),
             (
@@ -224,7 +243,7 @@ class German(Language):
         return f"{self._ordinal_after(roman(match[1]), before(match), ending, match.string[: match.start()])} "
 
     def _score(self, match: Match) -> str:
-        return f"{self.count(int(match[1]))} zu {self.count(int(match[2]))}"
+        return f"{self.count(int(match[1]))} zu {self.count(int(match[2].replace('.', '')))}"
 
     def find_late(self) -> list[Found]:
         return [(DIGITS, r"(?<![\w.,])(1[1-9]\d\d)(?![\w]|[.,]\d)", self._year)]
@@ -253,6 +272,11 @@ class German(Language):
             "tel" if below < 20 else "stel"
         )
         return f"{self.count(above, 'n')} {part.replace('drit', 'Drit').capitalize()}"
+
+    def say_part_of(self, above: int, below: int, unit: Noun) -> str:
+        if (above, below) != (1, 2):
+            return super().say_part_of(above, below, unit)
+        return f"{ {'f': 'eine halbe', 'n': 'ein halbes'}.get(unit.gender, 'ein halber') } {unit.forms[0]}"
 
     def say_mixed(self, whole: int, fraction: str) -> str:
         return f"{self.count(whole, 'n')}ein{'halb'}" if fraction == "ein halb" else f"{self.count(whole)} {fraction}"

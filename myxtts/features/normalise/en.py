@@ -6,7 +6,7 @@ import re
 
 from myxtts.features.normalise.counting import ROMAN, Number, listed, roman, spell
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Found, Match, after, any_of, before
+from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, after, any_of, before
 from myxtts.features.normalise.words import en as words
 
 _MONTHS = "January February March April May June July August September October November December"
@@ -23,6 +23,9 @@ _YEARS = re.compile(
     "spring|summer|autumn|fall|winter|" + _MONTHS.lower().replace(" ", "|") + "|class|copyright|©|ad|bc"
 )
 
+_DURATION = r"(?<![\w.,:])(\d{1,3}) ?h(?:rs?)? ?(\d{1,2}) ?m(?:ins?)?(?: ?(\d{1,2}) ?s(?:ecs?)?)?\b"
+_DAYS = {day[:3]: day for day in listed("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")}
+_PER = "day|week|month|year|hour|night|person|minute|second|mile|gallon|pound|unit|game"
 _HALF = r"(?P<half>[aApP]\. ?[mM]\.|[aApP][mM]\b)"
 
 
@@ -56,6 +59,7 @@ class English(Language):
         nth = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:.,]*\d)"
         late = r"(?P<late>[1-9]\d{2}0)'?s\b|(?<!\w)'(?P<short>\d0)s\b|(?<![\w.,])(?P<tens>[2-9]0)s\b"
         return [
+            ("h", _DURATION, self._duration),
             (DIGITS, rf"(?<!\w)(?P<month>{self.month}) {nth}(?!\w){year}", self._month_first),
             (DIGITS, rf"(?<![\w.,])(?:the )?{nth}(?: of)? (?P<month>{self.month}){year}", self._day_first),
             ("s", late, self._decade),
@@ -63,6 +67,11 @@ class English(Language):
             ("mM", r"(?<=[aApP][mM]) ?[-—] ?(?=\d{1,2}(?::\d\d)? ?[aApP]\.?[mM])", lambda match: " to "),
             ("mM", r"(?<![\w:.,])(?P<hour>\d{1,2}) ?" + _HALF, self._hour),
         ]
+
+    def _duration(self, match: Match) -> str:
+        """'2h 15m 30s'"""
+        names = zip((match[1], match[2], match[3]), ("hour", "minute", "second"), strict=True)
+        return " ".join(f"{self.count(int(n))} {name}{'s' * (int(n) != 1)}" for n, name in names if n)
 
     def _month_first(self, match: Match) -> str:
         if not 1 <= int(match["day"]) <= 31:
@@ -119,6 +128,13 @@ class English(Language):
             (DIGITS, r"(?<![\w.])(\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:st|nd|rd|th)\b", self._ordinal),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?!\.\w)", self._king),
             ("IVXLCDM", rf"\b(?P<name>{_PARTS}|War|Bowl|Vatican) (?P<part>{ROMAN})\b", self._part_number),
+            (
+                "IVXLCDM",
+                rf"\b(?P<name>{_PARTS.lower()}) (?P<part>(?=[IVXLCDM]{{2}}){ROMAN})\b",
+                self._part_number,
+            ),
+            ("'", r"(?<!\w)'(\d\d)(?![\w'])", self._short_year),
+            ("f", r"(?<![\w.,])(\d{1,2}) ?ft\.? (\d{1,2}) ?in\b(\.(?! ?[A-Z])(?=.))?", self._feet),
             ("/", r"\b(?:24/7|9/11)\b", lambda match: "twenty-four seven" if match[0] == "24/7" else "nine eleven"),
             ("/", r"(?<![\w/.,])(?P<first>1[0-2]|[1-9])/(?P<second>1[7-9]|2\d|3[01])(?![\w/]|[.,]\d)", self._month_day),
             ("IVXLCDM", rf"(?<!\w)({ROMAN})(?= centur)", lambda match: self.ordinal(roman(match[1]))),
@@ -148,9 +164,22 @@ class English(Language):
     def find_shortened(self) -> list[Found]:
         return [
             ("$", r"\$(?=\.\d)", lambda match: "$0"),
+            ("/", rf"(?<=\d)/(?=(?:{_PER})\b)", lambda match: " per "),
+            ("-—", r"(?<=[aApP]\.[mM]\.) ?[-—] ?(?=\d)", lambda match: " to "),
+            ("/", r"\bw/(?= )", lambda match: "with"),
+            ("-—", rf"\b({'|'.join(_DAYS)})\.? ?[-—] ?({'|'.join(_DAYS)})\b\.?", self._days),
+            (DIGITS, r"(?<=\b[A-Z]{2} )(\d{5})(?:-(\d{4}))?(?![\w,])", self._zip),
             (".", r"\b(St|Dr)\.(?= [A-Z]|[,.]|$| )", self._street),
             *super().find_shortened(),
         ]
+
+    def _days(self, match: Match) -> str:
+        """'Mon.-Fri.'"""
+        return f"{_DAYS[match[1]]} to {_DAYS[match[2]]}" + ("" if match.string[match.end() :].strip() else ".")
+
+    def _zip(self, match: Match) -> str:
+        """'NY 10001'"""
+        return ", ".join(self.digits(part) for part in match.groups() if part)
 
     def _street(self, match: Match) -> str:
         """'Main St.' and 'St. John', 'Oak Dr.' and 'Dr. Oak'."""
@@ -169,6 +198,11 @@ class English(Language):
 
     def _king(self, match: Match) -> str:
         return f"{match['name']} the {self.ordinal(roman(match['king']))}"
+
+    def _short_year(self, match: Match) -> str:
+        """'in '08'"""
+        year = int(match[1])
+        return f"oh {self.count(year)}" if 0 < year < 10 else self.count(year)
 
     def _part_number(self, match: Match) -> str:
         return f"{match['name']} {self.count(roman(match['part']))}"
@@ -210,6 +244,11 @@ class English(Language):
         said = fraction.replace("one ", "a ") if fraction.startswith(("one half", "one quarter")) else fraction
         return f"{self.count(whole)} and {said}"
 
+    def say_part_of(self, above: int, below: int, unit: Noun) -> str:
+        article = "an" if unit.forms[0].startswith(("hour", "ounce", "inch", "acre")) else "a"
+        said = "half" if (above, below) == (1, 2) else f"{self.say_fraction(above, below)} of"
+        return f"{said} {article} {unit.forms[0]}"
+
     def say_phone(self, groups: list[str]) -> str:
         return ", ".join(map(self.digits, groups))
 
@@ -239,7 +278,7 @@ def _half(match: Match) -> str:
 
 
 def make(language: str) -> English:
-    return English() if language in ("en", "en-us") else BritishEnglish()
+    return English() if language == "en" or language.startswith("en-us") else BritishEnglish()
 
 
 __all__ = ["make", "any_of"]

@@ -37,7 +37,8 @@ _MASCULINE = re.compile(
 
 class Spanish(Romance):
     code = "es"
-    minus, point, cents_and, to, slash, hashtag = "menos", "coma", "con", "a", "barra", "almohadilla"
+    minus, point, cents_and, to, slash, hashtag = "menos", "coma", "con", "a", "barra", "hashtag"
+    halves = {"m": "medio", "f": "media"}
     dot = "punto"
     by, per, power = "por", "por", "elevado a"
     first_day = "uno"
@@ -95,6 +96,11 @@ class Spanish(Romance):
 
     # ---- ordinals and Roman numerals ----
 
+    def find_shortened(self) -> list[Found]:
+        """'$1,450' is written in America, and then with a comma between thousands."""
+        thousands = r"(?<=\$)(\d{1,3}(?:,\d{3})+)(?![\d,])"
+        return [("$", thousands, lambda match: match[1].replace(",", "")), *super().find_shortened()]
+
     def find_own(self) -> list[Found]:
         nth = r"(?:\.?(?P<m>[ºo°])(?!C)|\.?(?P<f>ª|a)|\.?(?P<short>er|ero|era|do|da|to|ta|vo|va|mo|ma|no|na))(?!\w)"
         return [
@@ -106,6 +112,7 @@ class Spanish(Romance):
                 self._part_number,
             ),
             ("IVXLCDM", rf"(?<!\w)(?P<king>{ROMAN}) (?P<name>{_OF_ROMAN})\b", self._nth),
+            ("/", r"(?<![\w/.,])(\d{1,2})/([3-9]|10) partes?\b", self._parts),
             (DIGITS, r"\b24/7\b", lambda match: "veinticuatro siete"),
             (
                 ":",
@@ -122,6 +129,11 @@ class Spanish(Romance):
         if short == "er" or (before_noun and value % 10 in (1, 3)):
             return spell(value, self.code, "ordinal-masculine-adjective")
         return self.ordinal(value)
+
+    def _parts(self, match: Match) -> str:
+        """'tres cuartas partes'"""
+        many = "s" * (int(match[1]) > 1)
+        return f"{self.count(int(match[1]), 'f')} {self.ordinal(int(match[2]), 'f')}{many} parte{many}"
 
     def _king(self, match: Match) -> str:
         value = roman(match["king"])

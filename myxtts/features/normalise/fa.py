@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from myxtts.features.normalise.counting import Number, spell
+from myxtts.features.normalise.counting import Number, roman, spell
 from myxtts.features.normalise.language import Language
 from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun
 from myxtts.features.normalise.words import fa as words
@@ -46,7 +46,7 @@ class Persian(Language):
         """'دو و نیم'; 'سه ممیز چهارده صدم'"""
         if number.decimals == "5":
             return f"{whole} و نیم" if number.value else "نیم"
-        if len(number.decimals) > 6:
+        if len(number.decimals) > 6 or not int(number.decimals):
             return f"{whole} ممیز {self.digits(number.decimals)}"
         return f"{whole} ممیز {self.count(int(number.decimals))} {_PARTS[len(number.decimals)]}"
 
@@ -77,7 +77,8 @@ class Persian(Language):
     def _figures(self, match: Match) -> str:
         """Year, month, day is the usual order: 99/05/12 is of the year 1399."""
         first, _, second, third = match.groups()
-        if len(first) == 2 and len(third) == 2 and (int(first) > 31 or int(third) <= 31) and int(second) <= 12:
+        old = int(first) > 31
+        if len(first) == 2 and (old or (len(third) == 2 and int(third) <= 31)) and len(third) <= 2 >= len(second):
             return self._valid(third, second, f"1{'4' if int(first) <= 20 else '3'}{first}", match)
         return super()._figures(match)
 
@@ -108,15 +109,26 @@ class Persian(Language):
             ),
             ("%٪", rf"[%٪] ?(?P<number>{self.number})", lambda m: f"{m['number']}%"),
             ("-", r"(?<![\w.,/-])(?P<number>\d+)- ?(?=درجه|°)", lambda m: f"-{m['number']} "),
+            ("-+", r"(?<![\w.,/+-])(?P<number>\d+)(?P<sign>[-+])(?=[ ،.]|$)", self._sign_behind),
             ("/", rf"(?<![\w/.])(?P<whole>\d+)/(?P<decimals>\d+)(?= ?(?:{_AFTER_DECIMALS}))", self._slash_decimal),
+            ("ک", r"(?<=کد پستی )(\d{5})-?(\d{5})(?!\d)", lambda m: f"{self.digits(m[1])}، {self.digits(m[2])}"),
+            ("IVX", r"(?<=[\u0600-\u06ff] )(?=[IVX]{2})(X{0,2}(?:IX|IV|V?I{0,3}))(?![\w.])", self._roman),
             ("/", r"(?<![\w/.])24/7\b", lambda m: "بیست و چهار ساعته و هفت روز هفته"),
             (":", r"(?<![\w.,:])(\d{1,2}):(\d)(?!\d)", lambda m: f"{self.count(int(m[1]))} به {self.count(int(m[2]))}"),
-            ("-", r"(?<![\w.,/+-])(?P<a>\d{1,2}) ?- ?(?P<b>\d{1,2})(?![\w/-])", self._score),
+            ("-—", r"(?<![\w.,/+-])(?P<a>\d{1,2}) ?[-—] ?(?P<b>\d{1,2})(?![\w/-])", self._score),
         ]
 
     def _ordinal(self, match: Match) -> str:
         said = self.ordinal(int(match["value"]))
         return f"{said}ین" if match["suffix"].endswith("ین") else said
+
+    def _sign_behind(self, match: Match) -> str:
+        """'دمای کمینه ۲-'; elsewhere '۲-' begins a list."""
+        return f"{match['sign']}{match['number']}" if re.search("دما|درجه|هوا", match.string) else match[0]
+
+    def _roman(self, match: Match) -> str:
+        """'جنگ جهانی II', 'لویی XIV'"""
+        return self.ordinal(roman(match[1]))
 
     def _slash_decimal(self, match: Match) -> str:
         whole = self.cardinal(match["whole"])

@@ -34,6 +34,7 @@ class French(Romance):
     code = "fr"
     minus, point, cents_and, to, slash, hashtag = "moins", "virgule", "et", "à", "barre oblique", "hashtag"
     dot = "point"
+    halves = {"m": "un demi", "f": "une demi"}
     by, per, power = "sur", "par", "puissance"
     months, short_months, symbols, in_address = words.MONTHS, words.SHORT_MONTHS, words.SYMBOLS, words.IN_ADDRESS
     currencies, scales, units, shortened = words.CURRENCIES, words.SCALES, words.UNITS, words.SHORTENED
@@ -57,11 +58,13 @@ class French(Romance):
         """'lun. 3 mai'; before a number only, since 'mer.' and 'jeu.' are more than days."""
         days = {day[:3]: day for day in words.DAYS}
         found = (".", rf"\b({'|'.join(days)})\.(?= \d)", lambda match: days[match[1]])
-        return [found, *super().find_shortened()]
+        both = rf"\b({'|'.join(days)})\. ?(au|à|-|—) ?({'|'.join(days)})\b\.?(?! ?$)"
+        week = (".", both, lambda match: f"{days[match[1]]} {'à' if match[2] in '-—' else match[2]} {days[match[3]]}")
+        return [week, found, *super().find_shortened()]
 
     def find_dates(self) -> list[Found]:
         minutes = r"(?: ?(?P<minute>\d\d)(?: ?(?:min|mn))?(?! ?\w*/))?(?: ?(?P<second>\d\d) ?s)?"
-        clock = rf"(?<![\w:.,])(?P<hour>\d{{1,2}}) ?[hH]{minutes}(?![\w/])"
+        clock = rf"(?<![\w:.,/])(?P<hour>\d{{1,2}}) ?[hH]{minutes}(?![\w/])"
         return [
             (
                 DIGITS,
@@ -91,14 +94,20 @@ class French(Romance):
     def find_own(self) -> list[Found]:
         nth = r"(?:(?P<first>ers?|res?|[eè]res?)|(?P<second>nde?s?)|(?P<nth>es?|i?[eè]mes?))"
         return [
+            ("s", rf"(?<!\w)(?P<value>\d{{1,2}}|{ROMAN})e s\.(?! ?[A-ZÀ-Þ])", self._century),
             (DIGITS, rf"(?<![\w.,])(?P<value>\d{{1,15}}){nth}(?!\w)", self._ordinal),
             ("IVXLCDM", rf"(?<!\w)(?P<value>[IVX]|(?=..[IVXLCDMeè]){ROMAN}){nth}(?!\w)", self._ordinal),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b", self._named),
             ("IVXLCDM", rf"\b(?P<name>(?i:{_PARTS})) (?P<king>{ROMAN})\b", self._named),
+            ("M", rf"(?<![\w.,])(?P<number>{self.number}) M(?= d['e])", lambda match: f"{match['number']} millions"),
             ("°", r"\b[nN]° ?(?=\d)", lambda match: "numéro "),
             (DIGITS, r"\b24 ?[hH] ?/ ?24\b", lambda match: "vingt-quatre heures sur vingt-quatre"),
             (DIGITS, r"\b7 ?[jJ] ?/ ?7\b", lambda match: "sept jours sur sept"),
         ]
+
+    def _century(self, match: Match) -> str:
+        value = match["value"]
+        return f"{self.ordinal(int(value) if value.isdigit() else roman(value))} siècle"
 
     def _ordinal(self, match: Match) -> str:
         value = int(match["value"]) if match["value"].isdigit() else roman(match["value"])

@@ -22,6 +22,7 @@ _OF_ROMAN = "secolo|millennio|edizione|Guerra|guerra|Repubblica|legislatura|Olim
 
 class Italian(Romance):
     code = "it"
+    halves = {"m": "mezzo", "f": "mezza"}
     of = "di"
     minus, point, cents_and, to, slash, hashtag = "meno", "virgola", "e", "a", "barra", "cancelletto"
     dot = "punto"

@@ -27,6 +27,7 @@ _MASCULINE = re.compile(
 
 class Portuguese(Romance):
     code = "pt_PT"
+    halves = {"m": "meio", "f": "meia"}
     minus, point, cents_and, to, slash, hashtag = "menos", "vírgula", "e", "a", "barra", "cardinal"
     dot = "ponto"
     by, per, power = "por", "por", "elevado a"

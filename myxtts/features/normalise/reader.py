@@ -125,7 +125,7 @@ class Reader:
             *self.find_shortened(),
             *self.find_special(),
             *self.find_numbers(),
-            ("".join(self.symbols), self._any_symbol(), lambda match: apart(self.symbols[match[0]], match)),
+            ("".join(self.symbols), self._any_symbol(), self._symbol),
         ]
 
     def find_special(self) -> list[Found]:
@@ -226,6 +226,11 @@ class Reader:
         return " ".join(self.count(int(digit)) for digit in digits)
 
     # ---- what is left ----
+
+    def _symbol(self, match: Match) -> str:
+        """In words, and apart from what touches it: 'C++' has two of them."""
+        follows = match.string[match.end() : match.end() + 1]
+        return f" {self.symbols[match[0]]}{'' if follows and unicodedata.category(follows)[0] in 'PZ' else ' '}"
 
     def _any_symbol(self) -> str:
         return rf"[{re.escape(''.join(self.symbols))}]" if self.symbols else "(?!)"

@@ -11,6 +11,7 @@ class Romance(Language):
     points, groups = ",.", "."
     short_needs_dot = True
     of = "de"
+    halves: dict[str, str] = {}  # gender -> 'medio'
 
     def count(self, value: int, gender: str = "") -> str:
         form = {"m": "cardinal-masculine", "f": "cardinal-feminine"}.get(gender, "numbering")
@@ -27,6 +28,11 @@ class Romance(Language):
     def scaled_money(self, number: Number, scale: Noun, major: Noun) -> str:
         coin = major.forms[-1]
         return f"{self.say_count(number, scale)} {self.join_of(coin) if scale.gender else coin}"
+
+    def say_part_of(self, above: int, below: int, unit: Noun) -> str:
+        """'tres cuartos de kilogramo', 'medio kilogramo'"""
+        half = self.halves.get(unit.gender) if (above, below) == (1, 2) else None
+        return f"{half} {unit.forms[0]}" if half else f"{self.say_fraction(above, below)} {self.join_of(unit.forms[0])}"
 
     def join_of(self, word: str) -> str:
         return f"{self.of} {word}"

@@ -49,6 +49,10 @@ _CENTURY_CASES = {
 _PARTS = {1: "десят", 2: "сот", 3: "тысячн", 4: "десятитысячн", 5: "стотысячн", 6: "миллионн"}
 
 
+_OF_YEARS = frozenset(listed("в во к с до от после около"))
+_AWAY = {"километров": "километрах", "метров": "метрах"}  # 'в 5 км от города'
+
+
 class Russian(Language):
     code = "ru"
     points, groups = ",.", "  "
@@ -109,23 +113,42 @@ class Russian(Language):
             gender = "f"
         return f"{gender}-{case}" if case else gender
 
-    def say_decimals(self, whole: str, number: Number) -> str:
+    def say_decimals(self, whole: str, number: Number, case: str = "") -> str:
         """'три целых четырнадцать сотых'"""
         if len(number.decimals) > 6:
             return f"{whole} {self.point} {self.digits(number.decimals)}"
-        one = number.whole[-1] == "1" and number.whole[-2:] != "11"
-        rest, part = int(number.decimals), _PARTS[len(number.decimals)]
-        single = number.decimals[-1] == "1" and number.decimals[-2:] != "11"
-        ones = self.cardinal(number.whole, "f")
-        return f"{ones} {'целая' if one else 'целых'} {self.count(rest, 'f')} {part}{'ая' if single else 'ых'}"
+        rest, part, form = int(number.decimals), _PARTS[len(number.decimals)], f"f-{case}".rstrip("-")
+        ending = {"genitive": "ой", "accusative": "ую"}.get(case, "ая")  # of one, and else 'ых'
+        ones, parts = self.cardinal(number.whole, form), self.count(rest, form)
+        return (
+            f"{ones} цел{ending if _is_one(number.whole) else 'ых'} {parts} "
+            f"{part}{ending if _is_one(number.decimals) else 'ых'}"
+        )
 
     # ---- amounts ----
 
     def say_count(self, number: Number, unit: Noun, case: str = "") -> str:
+        gender, _, own = unit.gender.partition("-")
+        case = case or own
         if number.decimals:
-            return f"{self.say(number)} {unit.forms[1 % len(unit.forms)]}"
-        said = self.say(number, f"{unit.gender or 'm'}-{case}" if case else unit.gender)
+            sign = f"{self.say_sign(number.sign)} " if number.sign else ""
+            return f"{sign}{self.say_decimals('', number, case)} {unit.forms[1 % len(unit.forms)]}"
+        if case == "accusative":  # as the nominative, but for 'одну копейку'
+            if gender == "f" and _is_one(number.whole) and unit.forms[0][-1] in "ая":
+                coin = unit.forms[0]
+                return f"{self.say(number, 'f-accusative')} {coin[:-1]}{'у' if coin[-1] == 'а' else 'ю'}"
+            case = ""
+        said = self.say(number, f"{gender or 'm'}-{case}" if case else gender)
         return f"{said} {self._form(number.whole, unit, case)}"
+
+    def in_case(self, counted: Noun, match: Match) -> Noun:
+        """'до 92 руб.', 'около 27 млн', 'на 1,5 млн'"""
+        case = self._amount_case(match)
+        return counted._replace(gender=f"{counted.gender or 'm'}-{case}") if case else counted
+
+    def _amount_case(self, match: Match) -> str:
+        word = before(match)
+        return "genitive" if word in _GENITIVE else "accusative" if word in ("на", "в", "за", "через") else ""
 
     def _form(self, digits: str, unit: Noun, case: str) -> str:
         """'километр', 'километра', 'километров'"""
@@ -137,8 +160,11 @@ class Russian(Language):
         return unit.forms[0 if one else 1 if few else 2]
 
     def say_measure(self, number: Number, unit: Noun, match: Match) -> str:
+        if before(match) == "в" and after(match) == "от" and unit.forms[-1] in _AWAY and not number.decimals:
+            far = f"{unit.forms[0]}е" if _is_one(number.whole) else _AWAY[unit.forms[-1]]
+            return f"{self.say(number, 'm-locative')} {far}"
         case = self.case_of(match)
-        return self.say_count(number, unit, case if case == "genitive" else "")
+        return self.say_count(number, unit, case if case == "genitive" else self._amount_case(match))
 
     def scaled_money(self, number: Number, scale: Noun, major: Noun) -> str:
         return f"{self.say_count(number, scale)} {major.forms[-1]}"
@@ -150,6 +176,9 @@ class Russian(Language):
     def say_fraction(self, above: int, below: int) -> str:
         one = above % 10 == 1 and above != 11
         return f"{self.count(above, 'f')} {self.ordinal(below, 'feminine' if one else 'plural-genitive')}"
+
+    def say_part_of(self, above: int, below: int, unit: Noun) -> str:
+        return f"{self.say_fraction(above, below)} {unit.forms[1 % len(unit.forms)]}"
 
     def say_mixed(self, whole: int, fraction: str) -> str:
         if whole == 1 and fraction == "одна вторая":
@@ -184,7 +213,7 @@ class Russian(Language):
                 lambda m: self.ordinal(int(m[1]), "masculine-genitive"),
             ),
             ("-", rf"(?<![\w.,]){decade}", self._decade),
-            ("г", rf"(?<![\w.,]){past}", self._year),
+            ("г", rf"(?<![\w.,—-]){past}", self._year),
         ]
 
     def _date_pair(self, match: Match) -> str:
@@ -211,7 +240,8 @@ class Russian(Language):
 
     def _year(self, match: Match) -> str:
         value, word = int(match["year"]), match["word"]
-        if value < 100:
+        weight = value < 1000 and word in ("г.", "г") and before(match) not in _OF_YEARS
+        if value < 100 or weight:  # '200 г.'
             return match[0]
         form, noun = _year_form(word, before(match), match["suffix"])
         return f"{self.ordinal(value, form)} {noun}{_end(match)}"
@@ -326,6 +356,10 @@ class Russian(Language):
             [whole] = groups
             groups = [whole[0], whole[1:4], whole[4:7], whole[7:9], whole[9:]]
         return ", ".join(self.cardinal(group) if len(group) <= 3 else self.digits(group) for group in groups)
+
+
+def _is_one(digits: str) -> bool:
+    return digits[-1] == "1" and digits[-2:] != "11"
 
 
 def _with_yo(said: str) -> str:

@@ -23,7 +23,11 @@ _TOUCHING = re.compile(
 _LIST_COMMA = re.compile(r",(?!\d{3}(?!\d))|(?<!\d),|、")
 _BETWEEN = re.compile(rf"(?<=[{_HAN}]) +(?=[{_HAN},.!?;:])|(?<=[,.!?;:]) +(?=[{_HAN}])")
 
-_NAMED_BY_DIGITS = "尾号|邮编|编号|车牌|航班|密码|验证码|学号|账号|卡号|邮政编码|号码|代码|股票代码|工号|房号|门牌"
+_AFTER_SCORES = "获胜|战胜|击败|胜|负|战平|大胜|逆转|领先|落后|不敌|力克|险胜"
+_NAMED_BY_DIGITS = (
+    "QQ ?号|微信号|手机号|身份证号|订单号|单号|尾号|邮编|编号|车牌|航班|"
+    "密码|验证码|学号|账号|卡号|邮政编码|号码|代码|股票代码|工号|房号|门牌"
+)
 
 
 class Chinese(Language):
@@ -71,6 +75,7 @@ class Chinese(Language):
         years = r"(?<![\d.])(?P<from>\d{4}) ?(?:[-—~至到]) ?(?P<to>\d{4})(?= ?年)"
         return [
             ("年", years, lambda m: f"{self.digits(m['from'])}到{self.digits(m['to'])}"),
+            ("-—", r"(?<=\()(1\d{3}|20\d\d) ?[-—] ?(1\d{3}|20\d\d)(?=\))", self._years),
             ("年", r"(?<![\d.])(\d{4}|(?<!\d)[789]\d)(?= ?年(?!前|后|来|间|代|的历史))", lambda m: self.digits(m[1])),
             ("年", r"(?<![\d.])((?:19|20)\d\d)(?= ?年)", lambda m: self.digits(m[1])),
             ("代", r"(?<![\d.])(\d0)(?= ?年代)", lambda m: self.count(int(m[1]))),
@@ -91,10 +96,14 @@ class Chinese(Language):
                 r"(?<![\d.])(\d{3,8})(?= ?(?:热线|急救|报警|客服|电话|专线))",
                 lambda m: self.say_phone([m[1]]),
             ),
-            (DIGITS, r"(?<=[打警话线拨救]) (\d{3,6})(?! ?[\d.:年个元人-])", lambda m: self.say_phone([m[1]])),
+            (DIGITS, r"(?<=[打警话线拨救急]) (\d{3,6})(?! ?[\d.:年个元人-])", lambda m: self.say_phone([m[1]])),
             ("月日号", r"(?<!\d)0(\d)(?= ?[月日号])", lambda m: m[1]),
             *super().find_dates(),
         ]
+
+    def _years(self, match: Match) -> str:
+        """'(1939-1945)'"""
+        return f"{self.digits(match[1])}到{self.digits(match[2])}"
 
     def _one_by_one(self, match: Match) -> str:
         return f"{match['lead']}{self.digits(match['number'])}"
@@ -141,6 +150,11 @@ class Chinese(Language):
                 r"(?<![\d.:])(\d{1,3}):(\d{1,3})(?![\d:])",
                 lambda m: f"{self.count(int(m[1]))}比{self.count(int(m[2]))}",
             ),
+            (
+                "-",
+                rf"(?<![\d.:-])(\d{{1,3}}) ?- ?(\d{{1,3}})(?= ?(?:{_AFTER_SCORES}))",
+                lambda m: f"{self.count(int(m[1]))}比{self.count(int(m[2]))}",
+            ),
             (DIGITS, r"(?<=第 )(?P<number>\d+)", lambda m: self.cardinal(m["number"])),
             ("~—-", rf"(?<![\w.,:/+-])(?P<number>{number}) ?(?:[-—~]) ?(?={number})", self._to),
         ]
@@ -148,7 +162,7 @@ class Chinese(Language):
     def _to(self, match: Match) -> str:
         if "-" in match[0] and "=" in match.string:
             return f"{self.say(self.parse(match['number']))}减"
-        return f"{self.say(self.parse(match['number']), 'two')}到"
+        return f"{self.say(self.parse(match['number']), 'two')}到 "  # apart, so that '5-10km' leaves a measure
 
     def _percent(self, number: str, sign: str) -> str:
         lead = {"-": "负", "+": "正"}.get(sign, "")

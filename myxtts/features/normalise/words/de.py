@@ -35,6 +35,7 @@ SCALES = {
     "Million": "f|Million", "Milliarden": "f|Milliarden", "Milliarde": "f|Milliarde", "Tausend": "n|tausend",
 }  # fmt: skip
 UNITS = {
+    "EL": "m|Esslöffel", "TL": "m|Teelöffel",
     "%": "n|Prozent", "‰": "n|Promille", "°C": "n|Grad Celsius", "℃": "n|Grad Celsius", "°F": "n|Grad Fahrenheit",
     "°": "n|Grad", "mm": "m|Millimeter", "cm": "m|Zentimeter", "dm": "m|Dezimeter", "m": "m|Meter",
     "km": "m|Kilometer", "µm": "m|Mikrometer", "nm": "m|Nanometer", "mm²": "m|Quadratmillimeter",
@@ -69,7 +70,8 @@ SHORTENED = {
     "Prof.": "Professor", "Hr.": "Herr", "Fr.": "Frau", "Hrn.": "Herrn", "Dipl.-Ing.": "Diplomingenieur",
     "Ing.": "Ingenieur", "St.": "Sankt", "Str.": "Straße.", "str.": "straße.", "Tel.": "Telefon", "geb.": "geboren",
     "gest.": "gestorben", "verh.": "verheiratet", "gem.": "gemäß", "lt.": "laut", "i.A.": "im Auftrag",
-    "i.V.": "in Vertretung", "m.E.": "meines Erachtens", "s.o.": "siehe oben.", "s.u.": "siehe unten.",
+    "i.V.": "in Vertretung", "i.V.m.": "in Verbindung mit", "m.E.": "meines Erachtens", "s.o.": "siehe oben.",
+    "s.u.": "siehe unten.",
     "zzgl.": "zuzüglich", "abzgl.": "abzüglich", "bspw.": "beispielsweise", "Jh.": "Jahrhundert.",
     "Jhd.": "Jahrhundert.", "jhrl.": "jährlich", "monatl.": "monatlich", "tgl.": "täglich", "allg.": "allgemein",
     "bes.": "besonders", "betr.": "betreffend",

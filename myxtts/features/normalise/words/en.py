@@ -36,7 +36,7 @@ SIGNS = {
 SCALES = {
     "million": "|million", "billion": "|billion", "trillion": "|trillion", "thousand": "|thousand", "M": "|million",
     "bn": "|billion", "B": "|billion", "k": "|thousand", "K": "|thousand", "m": "|million", "mn": "|million",
-    "tn": "|trillion", "hundred": "|hundred",
+    "tn": "|trillion", "T": "|trillion", "hundred": "|hundred",
 }  # fmt: skip
 UNITS = {
     "%": "|percent", "‰": "|per mille", "°C": "|degree Celsius|degrees Celsius",
@@ -85,6 +85,8 @@ SHORTENED = {
     "Feb.": "February", "Aug.": "August", "Sept.": "September", "Oct.": "October", "Nov.": "November",
     "Dec.": "December", "and/or": "and or", "Mr": "Mister", "Mrs": "Missus", "Dr": "Doctor", "Ms": "Miz",
     "R.S.V.P.": "R S V P.", "ASAP": "A S A P", "FAQ": "F A Q", "P.S.": "P S", "c/o": "care of",
+    "avg.": "average", "pts.": "points", "acct.": "account", "ref.": "reference", "AT&T": "A T and T",
+    "WWII": "World War Two", "WWI": "World War One", "WW2": "World War Two", "WW1": "World War One",
 }  # fmt: skip
 BEFORE_NUMBERS = {
     "No.": "number", "no.": "number", "Nos.": "numbers", "p.": "page", "pp.": "pages", "vol.": "volume",

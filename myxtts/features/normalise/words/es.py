@@ -68,7 +68,9 @@ SHORTENED = {
     "Ud.": "usted", "Uds.": "ustedes", "Vd.": "usted", "Vds.": "ustedes", "etc.": "etcétera.", "p.ej.": "por ejemplo",
     "ej.": "ejemplo", "EE.UU.": "Estados Unidos.", "EEUU": "Estados Unidos", "EE. UU.": "Estados Unidos.",
     "a.C.": "antes de Cristo.", "d.C.": "después de Cristo.", "Av.": "avenida", "Avda.": "avenida", "Avda": "avenida",
-    "C/": "calle", "tel.": "teléfono", "Tel.": "teléfono", "máx.": "máximo", "mín.": "mínimo",
+    "C/": "calle", "c/": "calle", "incl.": "incluido", "lun.": "lunes", "mié.": "miércoles", "jue.": "jueves",
+    "vie.": "viernes", "sáb.": "sábado", "dom.": "domingo", "tel.": "teléfono", "Tel.": "teléfono", "máx.": "máximo",
+    "mín.": "mínimo",
     "aprox.": "aproximadamente", "pág.": "página", "dcha.": "derecha", "izq.": "izquierda", "gral.": "general",
     "Gral.": "general", "S.A.": "sociedad anónima.", "S.L.": "sociedad limitada.", "Cía.": "compañía.",
     "Sta.": "santa", "Sto.": "santo", "S.M.": "su majestad", "vs.": "versus", "vs": "versus", "y/o": "y o",
@@ -79,5 +81,5 @@ BEFORE_NUMBERS = {
     "n.º": "número", "n.°": "número", "N.º": "número", "nº": "número", "n°": "número", "Nº": "número", "N°": "número",
     "núm.": "número", "No.": "número", "Núm.": "número", "pág.": "página", "págs.": "páginas",
     "p.": "página", "pp.": "páginas", "art.": "artículo", "Art.": "artículo", "cap.": "capítulo", "Cap.": "capítulo",
-    "vol.": "volumen", "fig.": "figura", "§": "sección", "#": "número", "s.": "siglo",
+    "vol.": "volumen", "fig.": "figura", "ext.": "extensión", "§": "sección", "#": "número", "s.": "siglo",
 }  # fmt: skip

@@ -36,6 +36,7 @@ SCALES = {
     "mille": "|mille",
 }  # fmt: skip
 UNITS = {
+    "c. à s.": "f|cuillère à soupe|cuillères à soupe", "c. à c.": "f|cuillère à café|cuillères à café",
     "%": "m|pour cent", "‰": "m|pour mille", "°C": "m|degré Celsius|degrés Celsius",
     "℃": "m|degré Celsius|degrés Celsius", "°F": "m|degré Fahrenheit|degrés Fahrenheit", "°": "m|degré|degrés",
     "mm": "m|millimètre|millimètres", "cm": "m|centimètre|centimètres", "m": "m|mètre|mètres",
@@ -66,6 +67,7 @@ UNITS = {
     "tr/min": "m|tour par minute|tours par minute",
 }  # fmt: skip
 SHORTENED = {
+    "arr.": "arrondissement",
     "MM.": "messieurs", "Mme": "madame", "Mme.": "madame", "Mmes": "mesdames", "Mlle": "mademoiselle",
     "Mlles": "mesdemoiselles", "Dr": "docteur", "Dr.": "docteur", "Pr": "professeur",
     "Mgr": "monseigneur", "St": "saint", "Ste": "sainte", "etc.": "et cetera.", "p.ex.": "par exemple",
