@@ -17,40 +17,19 @@ from myxtts.models.pitch import BASE_HZ
 
 BINS = FFT_SAMPLES // 2 + 1
 _HOPS = FFT_SAMPLES // HOP_SAMPLES
-_BLOCK, _BLOCKS_SEEN = 64, 13  # 38 ms: of a voice of 60 Hz and more the fundamental alone
 _NOISE_SEED = (17, 86)  # the same breath for the same number of frames
 
 
-def pulses_of(pitch: Any, recording: Any = None) -> Any:
+def pulses_of(pitch: Any) -> Any:
     """Pulses float32 [batch, frames * hop] at a pitch [batch, frames, 2]: every harmonic below half the sampling rate,
-    as strong together as white noise of power 1. With a recording of that length they keep in step with it."""
+    as strong together as white noise of power 1."""
     hertz = _every_sample(BASE_HZ * tf.pow(2.0, pitch[..., 0]))
     cycles = tf.math.floormod(tf.cumsum(tf.cast(hertz, tf.float64) / SAMPLE_RATE, axis=1), 1.0)
-    cycles = tf.cast(cycles, tf.float32)
-    if recording is not None:
-        cycles = tf.math.floormod(cycles + _ahead(recording, cycles), 1.0)
-    angle = np.pi * (cycles - 0.5)  # the pulse is in the middle, away from where cycles wrap
+    angle = np.pi * (tf.cast(cycles, tf.float32) - 0.5)  # the pulse is in the middle, away from where cycles wrap
     harmonics = tf.floor(0.5 * SAMPLE_RATE / hertz)
     # The sum of `harmonics` cosines, in closed form.
     comb = tf.sin((2.0 * harmonics + 1.0) * angle) / _away_from_zero(tf.sin(angle)) - 1.0
     return 0.5 * comb * tf.sqrt(2.0 / harmonics)
-
-
-def _ahead(recording: Any, cycles: Any) -> Any:
-    """How far, in cycles, a recording's fundamental is ahead of these: [batch, samples].
-
-    The pitch of a mel is right within some cents, which is half a cycle after half a second; so that a filter can
-    learn the phase of each harmonic beside the first, the first must be where it is in the recording.
-    """
-    batch, length = lengths_of(recording)
-    turn = 2.0 * np.pi * cycles
-    beats = tf.stack([recording * tf.cos(turn), -recording * tf.sin(turn)], axis=-1)
-    blocks = tf.reduce_mean(tf.reshape(beats, [batch, length // _BLOCK, _BLOCK, 2]), axis=2)
-    kernel = np.hanning(_BLOCKS_SEEN + 2)[1:-1].astype(np.float32)
-    kernel = np.eye(2, dtype=np.float32)[None] * kernel[:, None, None]
-    smooth = tf.nn.conv1d(blocks, kernel, 1, "SAME")
-    beat = tf.reshape(_lines(smooth, _BLOCK), [batch, length, 2])
-    return tf.atan2(beat[..., 1], beat[..., 0]) / (2.0 * np.pi)
 
 
 def noise_of(pitch: Any, seed: Any = None) -> Any:

@@ -23,6 +23,7 @@ from myxtts.models.pitch import HARMONIC_FEATURES, harmonics_of, pitch_of
 
 DIM, BLOCKS, KERNEL, EXPANSION = 288, 6, 7, 3
 CONTEXT_FRAMES = BLOCKS * (KERNEL // 2) + 2  # how far the filters and the overlapping windows look
+_SOFTER = 2.0  # breath of voiced frames begins so much softer: spectral losses fill valleys between harmonics with it
 _LOUDEST = 6.0  # natural log of a filter's gain: nothing real is louder
 
 
@@ -49,9 +50,9 @@ class Vocoder(keras.Model):
     def pitch(self, mel: Any) -> Any:
         return pitch_of(mel, tf.ones_like(mel[..., :1]))
 
-    def excite(self, pitch: Any, seed: Any = None, recording: Any = None) -> tuple[Any, Any]:
+    def excite(self, pitch: Any, seed: Any = None) -> tuple[Any, Any]:
         """Spectra of pulses and noise [batch, frames, bins]. The pulses run through, so of a whole clip at once."""
-        return spectra_of(pulses_of(pitch, recording)), spectra_of(noise_of(pitch, seed))
+        return spectra_of(pulses_of(pitch)), spectra_of(noise_of(pitch, seed))
 
     def filters(self, mel: Any, pitch: Any) -> tuple[Any, Any]:
         """complex64 [batch, frames, bins] for the pulses and for the noise."""
@@ -60,7 +61,8 @@ class Vocoder(keras.Model):
             x = block(x)
         louder, noisier, turn = tf.split(self.leave(x), 3, axis=-1)
         envelope = _envelope_of(mel)
-        voiced, breath = (tf.minimum(envelope + by, _LOUDEST) for by in (louder, noisier))
+        softer = noisier - _SOFTER * pitch[..., 1:]
+        voiced, breath = (tf.minimum(envelope + by, _LOUDEST) for by in (louder, softer))
         phase = _through(voiced, _least_phase()) + turn
         return _polar(voiced, phase), tf.complex(tf.exp(breath), tf.zeros_like(breath))
 
