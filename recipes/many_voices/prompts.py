@@ -1,6 +1,6 @@
 """Human speech: the telephone prompts of Asterisk, Debian's packages, G.722 at 16 kHz with their texts.
 
-Italian and Russian are CC-BY 3.0 and may be learnt from. English, Spanish and French are CC-BY-SA 3.0: for judging only.
+Italian and Russian are CC-BY 3.0 and may be learnt from. English, Spanish and French are CC-BY-SA 3.0: to judge by.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from recipes.many_voices.corpus import Clip, Folder, Source
 from recipes.many_voices.packages import Package, fetch
 
