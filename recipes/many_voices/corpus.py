@@ -53,6 +53,7 @@ class Folder:
     def __init__(self, folder: Path):
         self.folder = folder
         self._rows: dict[str, dict[str, Any]] = {}
+        self._left_out = _read_left_out(folder / "left_out.txt")
         self._sources: dict[str, Source] = {}
         self._saved = time.monotonic()
         self._made = 0.0
@@ -86,11 +87,11 @@ class Folder:
         return True
 
     def seconds(self, source: str | None = None) -> float:
-        return sum(row["seconds"] for row in self._rows.values() if source in (None, row["source"]))
+        return sum(row["seconds"] for row in self._listed() if source in (None, row["source"]))
 
     def save(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self._rows.values())
+        rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self._listed())
         write_whole(self.folder / "manifest.jsonl", rows.encode())
         write_whole(self.folder / "sources.json", (json.dumps(self.ledger(), indent=1) + "\n").encode())
         self._saved = time.monotonic()
@@ -100,7 +101,7 @@ class Folder:
         return [self._line(source, whole) for source in self._sources.values()]
 
     def _line(self, source: Source, whole: float) -> dict[str, Any]:
-        rows = [row for row in self._rows.values() if row["source"] == source.name]
+        rows = [row for row in self._listed() if row["source"] == source.name]
         seconds = sum(row["seconds"] for row in rows)
         return {
             **asdict(source),
@@ -110,6 +111,9 @@ class Folder:
             "speakers": len({row["speaker"] for row in rows}),
             "minutes_by_language": _minutes(rows),
         }
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return [row for id, row in self._rows.items() if id not in self._left_out]
 
     def _list(self, clip: Clip, seconds: float) -> None:
         row = {**asdict(clip), "audio": self._path(clip).relative_to(self.folder).as_posix()}
@@ -124,6 +128,10 @@ def _minutes(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
     for row in rows:
         seconds[row["language"]] = seconds.get(row["language"], 0.0) + row["seconds"]
     return {language: round(total / 60, 2) for language, total in sorted(seconds.items())}
+
+
+def _read_left_out(path: Path) -> frozenset[str]:
+    return frozenset(path.read_text(encoding="utf-8").split()) if path.exists() else frozenset()
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

@@ -91,6 +91,17 @@ def test_what_is_too_short_is_left_out(tmp_path, clips):
     assert not folder.has(clips[0])
 
 
+def test_a_clip_that_a_listener_left_out_is_neither_listed_nor_made_again(tmp_path, clips):
+    make(tmp_path, clips[:5], StandInTeacher())
+    (tmp_path / "left_out.txt").write_text(f"{clips[1].id}\n{clips[4].id}\n")
+    again = StandInTeacher()
+    made = make(tmp_path, clips[:6], again)
+    assert again.said == [clips[5].id]
+    listed = [json.loads(line)["id"] for line in (tmp_path / "manifest.jsonl").read_text().splitlines()]
+    assert listed == [clips[0].id, clips[2].id, clips[3].id, clips[5].id]
+    assert made.seconds() == pytest.approx(8.0, abs=0.1)
+
+
 def test_any_beginning_of_the_plan_is_balanced_over_the_voices():
     from recipes.many_voices.plan import COHORT, ROUNDS_PER_COHORT, training_clips
 
