@@ -88,20 +88,23 @@ def _all_rows(engine: str, seed: int) -> Iterator[Row]:
 
 def sentences(language: str, seed: int) -> Iterator[Sentence]:
     """All sentences of a language (en-us, es, fr, de, fa), in the order that the seed decides, none twice."""
-    writer = _Writer(load_grammar(language), f"{language}/{seed}")
+    return write_sentences(load_grammar(language), f"{language}/{seed}")
+
+
+def write_sentences(
+    grammar: Grammar, key: str, shortest: int = MIN_CHARACTERS, longest: int = MAX_CHARACTERS
+) -> Iterator[Sentence]:
+    """All sentences of a grammar within these lengths, in the order that the key decides, none twice."""
+    writer = _Writer(grammar, key)
     seen: set[str] = set()
     fruitless = 0
     while fruitless < GIVE_UP_AFTER:
         sentence = writer.write(len(seen))
         fruitless += 1
-        if sentence.spoken not in seen and _fits(sentence):
+        if sentence.spoken not in seen and len(sentence.text) >= shortest and len(sentence.spoken) <= longest:
             seen.add(sentence.spoken)
             fruitless = 0
             yield sentence
-
-
-def _fits(sentence: Sentence) -> bool:
-    return len(sentence.text) >= MIN_CHARACTERS and len(sentence.spoken) <= MAX_CHARACTERS
 
 
 # --- grammars ---------------------------------------------------------------------------------------------------------
@@ -114,11 +117,11 @@ def load_grammar(language: str) -> Grammar:
     names = sorted(item.name for item in folder.iterdir() if re.fullmatch(rf"{prefix}(_\w+)?\.txt", item.name))
     grammar: Grammar = _english_numbers() if prefix == "en" else {}
     for name in names:
-        _read_lists((folder / name).read_text(encoding="utf-8"), grammar)
+        read_lists((folder / name).read_text(encoding="utf-8"), grammar)
     return grammar
 
 
-def _read_lists(text: str, grammar: Grammar) -> None:
+def read_lists(text: str, grammar: Grammar) -> None:
     """`[name]` opens a list of entries separated by commas, `[[name]]` one with an entry per line."""
     entries: list[str] = []
     per_line = False

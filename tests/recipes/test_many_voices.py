@@ -1,0 +1,210 @@
+"""The recipe of the corpus of many voices, without the network: a stand-in for the teacher speaks."""
+
+import gzip
+import json
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from myxtts.corpus.detect import detect
+from myxtts.corpus.utterance import Utterance
+
+PERMISSIVE = {"Apache-2.0", "CC-BY-3.0"}
+
+
+@pytest.fixture(autouse=True)
+def recipes_on_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+
+
+class StandInTeacher:
+    """Not a voice: a tone that depends on the text's length. Stops, as a killed run would, after `lives` clips."""
+
+    rate = 24000
+
+    def __init__(self, lives=None):
+        self.said, self.lives = [], lives
+
+    def __call__(self, clip):
+        if self.lives == len(self.said):
+            raise KeyboardInterrupt
+        self.said.append(clip.id)
+        return 0.1 * np.sin(np.arange(self.rate * 2) * len(clip.text) / 100)
+
+
+@pytest.fixture
+def clips():
+    from recipes.many_voices.plan import training_clips
+
+    return list(islice(training_clips(["af_one", "im_two", "hf_three"], ["mix000", "mix001"], 0), 24))
+
+
+def make(folder, clips, teacher, wanted=float("inf")):
+    from recipes.many_voices.corpus import Folder, Source
+    from recipes.many_voices.speaking import make_clips
+
+    made = Folder(folder)
+    made.enter(Source("kokoro", "synthetic", "Apache-2.0", "a stand-in", ("pip: nothing 1.0",)))
+    make_clips(made, clips, teacher, teacher.rate, wanted)
+    return made
+
+
+def test_a_killed_run_goes_on_and_ends_with_the_same_files(tmp_path, clips):
+    make(tmp_path / "whole", clips, StandInTeacher())
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path / "killed", clips, StandInTeacher(lives=7))
+    cut = tmp_path / "killed" / "wavs" / "kokoro" / f"{clips[3].id}.wav"
+    cut.write_bytes(cut.read_bytes()[:500])
+    again = StandInTeacher()
+    make(tmp_path / "killed", clips, again)
+    assert again.said == [clips[3].id, *(clip.id for clip in clips[7:])]
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+def contents(folder):
+    files = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    files[Path("manifest.jsonl")] = b"".join(sorted(files[Path("manifest.jsonl")].splitlines()))
+    return files
+
+
+def test_the_corpus_can_be_packed_and_its_ledger_adds_up(tmp_path, clips):
+    made = make(tmp_path, clips, StandInTeacher(), wanted=20.0)
+    assert made.seconds() == pytest.approx(20.0, abs=0.1)
+    rows = list(detect(tmp_path)(tmp_path, "nobody", "en-us").rows())
+    assert len(rows) == 10
+    for row, clip in zip(rows, clips, strict=False):
+        assert isinstance(row, Utterance)
+        assert (row.id, row.text, row.speaker, row.language) == (clip.id, clip.text, clip.speaker, clip.language)
+    (line,) = json.loads((tmp_path / "sources.json").read_text())
+    assert (line["clips"], line["minutes"], line["share"], line["licence"]) == (10, 0.33, 1.0, "Apache-2.0")
+    assert sum(line["minutes_by_language"].values()) == pytest.approx(20 / 60, abs=0.03)
+
+
+def test_what_is_too_short_is_left_out(tmp_path, clips):
+    from recipes.many_voices.corpus import Folder
+
+    folder = Folder(tmp_path)
+    assert not folder.add(clips[0], np.ones(24000 // 2), 24000)
+    assert not folder.has(clips[0])
+
+
+def test_a_clip_that_a_listener_left_out_is_neither_listed_nor_made_again(tmp_path, clips):
+    make(tmp_path, clips[:5], StandInTeacher())
+    (tmp_path / "left_out.txt").write_text(f"{clips[1].id}\n{clips[4].id}\n")
+    again = StandInTeacher()
+    made = make(tmp_path, clips[:6], again)
+    assert again.said == [clips[5].id]
+    listed = [json.loads(line)["id"] for line in (tmp_path / "manifest.jsonl").read_text().splitlines()]
+    assert listed == [clips[0].id, clips[2].id, clips[3].id, clips[5].id]
+    assert made.seconds() == pytest.approx(8.0, abs=0.1)
+
+
+def test_any_beginning_of_the_plan_is_balanced_over_the_voices():
+    from recipes.many_voices.plan import COHORT, ROUNDS_PER_COHORT, training_clips
+
+    seen = [f"{kind}_{number}" for kind in ("af", "im", "pf") for number in range(5)]
+    sampled = [f"mix{number:03}" for number in range(2 * COHORT)]
+    rounds = 2 * ROUNDS_PER_COHORT
+    clips = list(islice(training_clips(seen, sampled, 0), rounds * (len(seen) + COHORT)))
+    assert len({clip.id for clip in clips}) == len(clips)
+    for length in (20, 200, 400):
+        counts = Counter(clip.speaker for clip in clips[:length])
+        heard = [counts[f"kokoro-{voice}"] for voice in seen]
+        assert max(heard) - min(heard) <= 1
+    counts = Counter(clip.speaker for clip in clips)
+    assert {counts[f"kokoro-{voice}"] for voice in sampled} == {ROUNDS_PER_COHORT}
+    languages = Counter(clip.language for clip in clips if clip.speaker.startswith("kokoro-im"))
+    assert 0.6 < languages["it"] / languages.total() < 0.95
+    assert len(languages) > 2
+
+
+def test_nothing_to_judge_by_is_learnt_from():
+    from recipes.many_voices import german, kokoro, prompts
+    from recipes.many_voices.plan import held_out_clips, training_clips
+    from recipes.many_voices.voices import HELD_OUT
+
+    learnt = [*(each.source() for each in prompts.LEARNT), kokoro.SOURCE, german.SOURCE]
+    assert {source.licence for source in learnt} <= PERMISSIVE
+    assert not {each.speaker for each in prompts.LEARNT} & {each.speaker for each in prompts.HELD_OUT}
+    judged = {clip.text for clip in held_out_clips(HELD_OUT)}
+    assert len(judged) == 6 * len(HELD_OUT)
+    assert not judged & {clip.text for clip in islice(training_clips(["af_a", "if_b"], [], 0), 2000)}
+
+
+def test_sampled_voices_lie_between_the_seen_ones_and_apart():
+    from recipes.many_voices.voices import HELD_OUT, TOO_NEAR, sample_voices, seen
+
+    random = np.random.default_rng(0)
+    names = [*HELD_OUT, *(f"af_{number}" for number in range(20))]
+    voices = {name: random.standard_normal((64, 256)).astype(np.float32) for name in names}
+    found = sample_voices(voices, 30, 0)
+    assert list(found)[:2] == ["mix000", "mix001"]
+    tables = np.stack(list(seen(voices).values()))
+    mean = tables.mean(0)
+    styles = np.stack([table - mean for table in found.values()])[:, 60]
+    known = (tables - mean)[:, 60]
+    weights = np.linalg.lstsq(known.T, styles.T, rcond=None)[0]
+    np.testing.assert_allclose(known.T @ weights, styles.T, atol=1e-3)  # nothing of a held-out voice is needed
+    units = styles / np.linalg.norm(styles, axis=1, keepdims=True)
+    assert (units @ units.T - np.eye(len(units))).max() < TOO_NEAR
+    again = sample_voices(voices, 30, 0)
+    assert all((again[name] == table).all() for name, table in found.items())
+
+
+@pytest.mark.parametrize("language", ["en-us", "en-gb", "es", "fr-fr", "it", "pt-br", "hi", "de"])
+def test_sentences_are_many_and_varied(language):
+    from recipes.many_voices.sentences import LONGEST, SHORTEST, sentences
+
+    found = list(islice(sentences(language, 0), 800))
+    assert found == list(islice(sentences(language, 0), 800))
+    assert len(set(found)) == 800
+    assert all(SHORTEST <= len(text) <= LONGEST for text in found)
+    assert any(text.endswith("?") for text in found)
+    assert any(text.endswith("!") for text in found)
+    words = [len(text.split()) for text in found]
+    assert min(words) <= 3
+    assert max(words) >= 14
+    assert not any(character in "{}|~0123456789" for text in found for character in text)
+
+
+def test_espeak_becomes_the_symbols_of_kokoro():
+    from recipes.many_voices.symbols import symbols_of
+
+    english = symbols_of("The boy may go now; I judge the butter by each bird.", "en-us")
+    assert set("YAOWIʤTʧ;.") <= set(english)
+    assert not set("ːɚg") & set(english)
+    assert "ʧ" in symbols_of("Ciao, Lucio.", "it")
+    assert symbols_of("¿Hay aire?", "es").endswith("?")
+    assert symbols_of("यह पेड़ है।", "hi").endswith(".")
+
+
+def test_prompts_are_speech_with_the_text_that_is_said(tmp_path):
+    from recipes.many_voices.prompts import RATE, is_said, read_texts
+
+    lines = ["; a comment", "agent-pass: Prego digitare la password", "beep: un suono", "silence/3: (3 secondi)"]
+    lines += ["auth: Grazie.", "broken: il tempo sar? esatto", "stage: [toni]", "ask: Chi parla?"]
+    path = tmp_path / "texts.gz"
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    texts = dict(read_texts(path))
+    assert texts == {"agent-pass": "Prego digitare la password.", "auth": "Grazie.", "ask": "Chi parla?"}
+    assert is_said(texts["agent-pass"], np.zeros(2 * RATE))
+    assert not is_said(texts["agent-pass"], np.zeros(9 * RATE))
+    assert not is_said(texts["agent-pass"], np.zeros(RATE // 2))
+
+
+def test_german_sounds_follow_the_rules_of_the_package():
+    from recipes.many_voices.german import sounds_of
+
+    rules = {
+        "exceptions": {"und": ["ʊ", "n", "t"]},
+        "rules": [["sch", ["ʃ"]], ["ch", {"callback": "ch"}], ["st", {"callback": "st"}], ["r", {"callback": "r"}]]
+        + [["s", {"callback": "s"}], ["w", ["v"]], *([letter, [letter]] for letter in "aeiont")],
+        "prefixes": ["ver"], "loanword_v_fragments": [], "back_vowels": "aou", "all_vowels": "aeiou",
+    }  # fmt: skip
+    assert sounds_of("Stein und wir, nicht Nacht!", rules) == [
+        *("ʃ", "t", "e", "i", "n"), *("ʊ", "n", "t"), *("V", "i", "ɐ"), ",", *("n", "i", "ç", "t"),
+        *("n", "a", "x", "t"), "!",
+    ]  # fmt: skip
