@@ -1,4 +1,4 @@
-"""Files inside packages whose code is never run: a judge needs its weights only, and they are found without an import."""
+"""What judges share: weights that lie inside packages whose code is never run, their sample rate, their mel."""
 
 from __future__ import annotations
 

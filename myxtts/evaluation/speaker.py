@@ -35,7 +35,7 @@ class SpeakerEncoder:
 
     def __init__(self) -> None:
         try:
-            import webrtcvad  # type: ignore[import-not-found]
+            import webrtcvad
         except ImportError:
             raise MissingExtra("webrtcvad-wheels", "evaluation", _PURPOSE, COMMAND) from None
         self._new_detector = webrtcvad.Vad
@@ -102,4 +102,4 @@ def _unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _sigmoid(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    return 1.0 / (1.0 + np.exp(-x))
+    return np.float32(1.0) / (np.float32(1.0) + np.exp(-x))
