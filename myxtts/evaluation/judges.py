@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from myxtts.errors import MissingExtra, SpeechError
 from myxtts.evaluation.clip import REAL, SYNTHETIC, Audio, Clip, Judge, Scores
+from myxtts.evaluation.front_end import remembering
 from myxtts.evaluation.intelligibility import Intelligibility
 from myxtts.evaluation.recogniser import Recogniser, recogniser_for
 from myxtts.evaluation.sharpness import sharpness
@@ -25,7 +26,7 @@ class EachSound:
     """A judge that needs no more than a sound."""
 
     def __init__(self, name: str, hear: Callable[[Audio, int], dict[str, float]]):
-        self.name, self._hear = name, hear
+        self.name, self._hear = name, remembering(hear)
 
     def __call__(self, clip: Clip) -> Scores:
         found = {kind: self._hear(audio, SAMPLE_RATE) for kind, audio in clip.sounds.items()}
@@ -57,7 +58,7 @@ class Similarity:
     name = "similarity"
 
     def __init__(self, encode: Callable[[Audio, int], np.ndarray], gallery: Gallery):
-        self.encode = encode
+        self.encode = encode = remembering(encode)
         self.heard: list[tuple[str, dict[str, float]]] = []  # of what was spoken: like whom, and how near to each
         self.known = {
             speaker: np.stack([encode(to_float(audio), SAMPLE_RATE) for audio in audios])
@@ -150,7 +151,7 @@ def _ears(whisper_folder: Path | None) -> Ears:
     def ears(language: str) -> Recogniser:
         short = language.split("-")[0]
         if short not in open_:
-            open_[short] = recogniser_for(language, whisper_folder)
+            open_[short] = remembering(recogniser_for(language, whisper_folder))
         return open_[short]
 
     return ears

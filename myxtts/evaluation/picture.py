@@ -47,7 +47,7 @@ def draw_spectrograms(
 
 def small_spectrogram(mel: NDArray[Any]) -> bytes:
     """A PNG of the frames alone, for a page that says the rest."""
-    figure, out = _figure(3.2, 1.4), io.BytesIO()
+    figure, out = _figure(2.4, 1.0, layout=None), io.BytesIO()
     axis = figure.add_axes((0, 0, 1, 1))
     axis.set_axis_off()
     axis.imshow(np.asarray(mel, np.float32).T, origin="lower", aspect="auto", vmin=_LOWEST, vmax=_HIGHEST, cmap="magma")
@@ -73,13 +73,13 @@ def similarity_matrix(names: Sequence[str], values: NDArray[Any]) -> bytes:
     return out.getvalue()
 
 
-def _figure(width: float, height: float) -> Any:
+def _figure(width: float, height: float, layout: str | None = "constrained") -> Any:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("matplotlib", "plot", "drawing a picture") from None
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout=layout)
     FigureCanvasAgg(figure)  # sets the figure's canvas
     return figure
 
