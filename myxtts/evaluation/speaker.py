@@ -54,6 +54,8 @@ class SpeakerEncoder:
         audio = audio[: len(audio) // _VAD_SAMPLES * _VAD_SAMPLES]
         detector = self._new_detector(3)  # it remembers what it has heard: a new one for each clip
         windows = np.round(np.clip(audio, -1, 1) * 32767).astype(np.int16).reshape(-1, _VAD_SAMPLES)
+        if not len(windows):
+            return audio
         flags = np.array([detector.is_speech(window.tobytes(), RATE) for window in windows], float)
         padded = np.pad(flags, ((_VAD_AROUND - 1) // 2, _VAD_AROUND // 2))
         means = np.convolve(padded, np.ones(_VAD_AROUND), "valid") / _VAD_AROUND
