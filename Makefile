@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/installed
-# Judges of `evaluate` whose packages ask for PyTorch: only their weights are read, so they come without it (33 MB).
+# Judges of `evaluate` whose packages ask for PyTorch: only their weights are read, so they come without it (31 MB).
 JUDGES := distillmos==0.9.1 Resemblyzer==0.1.4
 DEMO := demo
 

@@ -20,7 +20,7 @@ from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
 from myxtts.training.optimiser import Adam
 from myxtts.training.validate import METRIC
 
-SENTENCES = 8  # a tenth of a minute on one core; enough to see a curve, too few to choose between two good voices
+SENTENCES = 8  # about 4.5 CPU-seconds of judges each when the recordings are new to them, a third of it afterwards
 
 
 class Judging:
