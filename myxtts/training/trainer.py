@@ -23,7 +23,7 @@ from myxtts.config.config import XTTSConfig
 from myxtts.data.device import first_gpu
 from myxtts.data.pipeline import Feed
 from myxtts.data.tuples import feed_behind
-from myxtts.errors import TrainingError
+from myxtts.errors import CheckpointError, TrainingError
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription
 from myxtts.monitor import Monitor, current_monitor, start_monitor
