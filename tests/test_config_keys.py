@@ -283,7 +283,8 @@ def judged(config, place):
     config, sides = XTTSConfig(config.data, config.model, training), split(cache)
     feeds = [Feed(cache, config, utterances=rows) for rows in (sides.train, sides.validation)]
     judge = EachSound("distillmos", lambda audio, rate: {"distillmos": 3.0})
-    with mock.patch("myxtts.training.judging.find_judges", return_value=([judge], {})):
+    quick = mock.patch("myxtts.training.judging.DEFAULT_VOCODER", "griffin-lim")
+    with quick, mock.patch("myxtts.training.judging.find_judges", return_value=([judge], {})):
         summary = XTTSTrainer(config, build_model(config, feeds[0]), folder).train(*feeds)
     return [line["step"] for line in read_log(folder) if line["kind"] == "evaluation"], sorted(summary["best"])
 

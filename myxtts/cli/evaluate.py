@@ -52,8 +52,8 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.inference.synthesizer import Synthesizer
     from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
 
-    vocoder = find_vocoder(arguments.vocoder or DEFAULT_VOCODER)
     held_out = _held_out(arguments) if arguments.data else None
+    vocoder = find_vocoder(arguments.vocoder or DEFAULT_VOCODER)
     synthesizer = Synthesizer.load(arguments.model)
     if arguments.voices:
         each, texts = arguments.sentences or _EACH_VOICE, held_out and held_out[:2]

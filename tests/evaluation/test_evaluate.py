@@ -39,7 +39,7 @@ def test_a_voice_is_always_compared_with_the_recording_and_its_copy(real):
 
     seen = []
     sentences, judge = [Sentence("One two.", real)] * 2, Intelligibility(lambda language: ear)
-    result = evaluate(silence, sentences, [judge], progress=seen.append)
+    result = evaluate(silence, sentences, [judge], "griffin-lim", progress=seen.append)
     assert result.scores["wer"] == {"synthetic": 0.5, "real": 0.0, "copy": 0.5}
     assert [row.heard["synthetic"] for row in seen] == ["one too"] * 2
     assert result.rows == seen
@@ -55,14 +55,14 @@ def test_error_rates_are_over_all_words_and_scores_over_all_sentences(real):
         Intelligibility(lambda language: lambda audio, rate: "" if audio.any() else next(heard)),
         EachSound("distillmos", lambda audio, rate: {"distillmos": float(audio.any())}),
     ]
-    result = evaluate(silence, [Sentence("One.", real), Sentence("One two three.", real)], judges)
+    result = evaluate(silence, [Sentence("One.", real), Sentence("One two three.", real)], judges, "griffin-lim")
     assert result.scores["wer"]["synthetic"] == 0.25
     assert result.scores["distillmos"] == {"synthetic": 0.0, "real": 1.0, "copy": 1.0}
 
 
 def test_no_sentences_is_an_error():
     with pytest.raises(SpeechError, match="no sentence"):
-        evaluate(silence, [], [])
+        evaluate(silence, [], [], "griffin-lim")
 
 
 def test_every_measure_has_a_judge_and_a_direction():

@@ -31,6 +31,7 @@ def cache(tmp_path_factory) -> Path:
 def marks(monkeypatch) -> list[float]:
     """What a judge will say of the sentences of each evaluation; recordings and copies have been heard before."""
     monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
+    monkeypatch.setattr("myxtts.training.judging.DEFAULT_VOCODER", "griffin-lim")  # the quickest
     marks = []
 
     def judges(names, gallery, languages):
