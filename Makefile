@@ -2,6 +2,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/installed
+# Judges of `evaluate` whose packages ask for PyTorch: only their weights are read, so they come without it (31 MB).
+JUDGES := distillmos==0.9.1 Resemblyzer==0.1.4
 DEMO := demo
 
 .PHONY: help setup demo test test-all check format bench docs gpu-check lock clean
@@ -23,6 +25,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11) and "MyXTTS needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps $(JUDGES)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -37,7 +40,8 @@ demo: $(INSTALLED)
 	$(BIN)/myxtts info $(DEMO)/voice.cache
 	$(BIN)/myxtts train --preset cpu --data $(DEMO)/voice.cache --run $(DEMO)/run --minutes $(DEMO_MINUTES)
 	$(BIN)/myxtts say "$(SENTENCE)" --model $(DEMO)/run -o $(DEMO)/hello.wav
-	$(BIN)/myxtts evaluate --model $(DEMO)/run --data $(DEMO)/voice.cache --plot $(DEMO)/spectrogram.png
+	$(BIN)/myxtts evaluate --model $(DEMO)/run --data $(DEMO)/voice.cache --plot $(DEMO)/spectrogram.png \
+		--html $(DEMO)/evaluation.html
 	@echo
 	@echo "All of it took $$(( $$(date +%s) - $$(cat $(DEMO).started) )) s. Made in $(DEMO)/:"
 	@echo "  corpus, voice.cache   synthetic speech, packed and verified"
@@ -45,6 +49,7 @@ demo: $(INSTALLED)
 	@echo "  run/report.html       where each millisecond went, for the browser"
 	@echo "  hello.wav             a sentence that it was not trained on"
 	@echo "  spectrogram.png       another one, spoken above real"
+	@echo "  evaluation.html       six of them to hear: spoken, copy and real, and what the judges say"
 	@echo "Next, with your own recordings: $(BIN)/myxtts train --data FOLDER --run runs/me"
 	@rm -f $(DEMO).started
 

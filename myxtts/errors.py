@@ -63,8 +63,10 @@ class TextError(MyXTTSError):
 
 
 class MissingExtra(MyXTTSError):
-    def __init__(self, package: str, extra: str, purpose: str):
-        super().__init__(f"{purpose} needs the package '{package}': run {install_command(extra)}")
+    """`command`: for packages that must be fetched without what they depend on, which an extra cannot say."""
+
+    def __init__(self, package: str, extra: str, purpose: str, command: str | None = None):
+        super().__init__(f"{purpose} needs the package '{package}': run {command or install_command(extra)}")
 
 
 class SpeechError(MyXTTSError):

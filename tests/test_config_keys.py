@@ -32,12 +32,14 @@ from myxtts.data.plan import Plan
 from myxtts.doctor.configured import pipeline_of
 from myxtts.doctor.structure import structure_of
 from myxtts.errors import MissingExtra, MyXTTSError, RowError
+from myxtts.evaluation.judges import EachSound
 from myxtts.features.token_table import TokenTable
 from myxtts.models import sizes, weights
 from myxtts.monitor import start_monitor
 from myxtts.training.budget import Budget
 from myxtts.training.run_log import read_log
 from myxtts.training.setup import build_model, precision_for, prepare_tensorflow
+from myxtts.training.split import split
 from myxtts.training.step import Step
 from myxtts.training.trainer import XTTSTrainer
 
@@ -280,6 +282,20 @@ def samples(config, place):
     return sorted(path.name for path in folder.glob("samples/*"))
 
 
+def judged(config, place):
+    """When judges were asked in a run of four steps, and what its best checkpoint is best at."""
+    folder, cache = place.parent / "judged", Cache(place / "cached_features" / "voice.cache")
+    shutil.rmtree(folder, ignore_errors=True)
+    training = dataclasses.replace(config.training, steps=4, enable_graph_mode=False)
+    config, sides = XTTSConfig(config.data, config.model, training), split(cache)
+    feeds = [Feed(cache, config, utterances=rows) for rows in (sides.train, sides.validation)]
+    judge = EachSound("distillmos", lambda audio, rate: {"distillmos": 3.0})
+    quick = mock.patch("myxtts.training.judging.DEFAULT_VOCODER", "griffin-lim")
+    with quick, mock.patch("myxtts.training.judging.find_judges", return_value=([judge], {})):
+        summary = XTTSTrainer(config, build_model(config, feeds[0]), folder).train(*feeds)
+    return [line["step"] for line in read_log(folder) if line["kind"] == "evaluation"], sorted(summary["best"])
+
+
 slow_run = functools.partial(run, steps=8, kind=Slow)
 bad_run = functools.partial(run, steps=30, spoil=True)
 validated_run = functools.partial(run, steps=8, validate=True)
@@ -352,6 +368,8 @@ TABLE = {
     "training.checkpoint_minutes": (0.01, slow_run),
     "training.keep_checkpoints": (1, validated_run, {"training.validation_steps": 2}),
     "training.sample_steps": (1, samples),
+    "training.evaluation_steps": (2, judged),
+    "training.best_by": ("distillmos", judged, {"training.evaluation_steps": 4}),
     "training.max_bad_steps": (9, bad_run),
 }
 

@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -360,3 +361,49 @@ def test_evaluate_needs_a_model_and_held_back_sentences(voice, tmp_path, ask, sm
     few = write_corpus(tmp_path / "few", 6)
     ask("pack", few)
     assert "too small to have held sentences back" in ask("evaluate", "--model", voice, "--data", few, code=2).err
+
+
+def test_evaluate_prints_draws_and_writes_what_the_judges_said(voice, corpus, tmp_path, ask, small):
+    judges = ("--judges", "sharpness,distortion,speed", "--vocoder", "griffin-lim")
+    places = ("--plot", tmp_path / "a.png", "--html", tmp_path / "a.html")
+    ask("pack", corpus, "--set", "data.text_tokens=characters")
+    told = json.loads(ask("evaluate", "--model", voice, "--data", corpus, *judges, *places, "--sentences", 2,
+                          "--json").out)  # fmt: skip
+    assert set(told) == {"sentences", "scores", "missing", "rows"}
+    assert (told["sentences"], told["missing"]) == (2, {})
+    assert set(told["scores"]) == {"mcd_db", "pitch_error", "voicing_error", "duration_ratio", "duration_error",
+                                   "sharpness_bins", "sharpness_time", "rtf"}  # fmt: skip
+    assert told["scores"]["mcd_db"]["synthetic"] > told["scores"]["mcd_db"]["copy"] > 0
+    assert set(told["rows"][0]) == {"text", "speaker", "language", "seconds", "heard", "scores"}
+    assert {row["speaker"] for row in told["rows"]} == {"speaker0", "speaker1"}  # each in its own voice
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert page.count("<audio") == page.count("<img") == 6
+    assert "<script" not in page
+    assert "'mos' is not a judge" in ask("evaluate", "--model", voice, "--data", corpus, "--judges", "mos", code=2).err
+    assert "give --data CACHE" in ask("evaluate", "--model", voice, code=2).err
+
+
+def test_evaluate_tells_who_sounds_like_whom(voice, corpus, tmp_path, ask, small, monkeypatch):
+    """With an encoder that takes the first samples of a sound for its voice."""
+    for n in range(4):
+        (tmp_path / "voices" / f"v{n % 2}").mkdir(parents=True, exist_ok=True)
+        shutil.copy(corpus / "wavs" / f"utt0000{n}.wav", tmp_path / "voices" / f"v{n % 2}" / f"{n}.wav")
+    monkeypatch.setattr("myxtts.evaluation.speaker.SpeakerEncoder", lambda: lambda audio, rate: audio[:2000])
+    places = (
+        "--voices",
+        tmp_path / "voices",
+        "--vocoder",
+        "griffin-lim",
+        "--plot",
+        tmp_path / "m.png",
+        "--html",
+        tmp_path / "m.html",
+    )
+    told = json.loads(ask("evaluate", "--model", voice, *places, "--judges", "similarity", "--sentences", 1,
+                          "--json").out)  # fmt: skip
+    assert told["matrix"]["voices"] == ["v0", "v1"]
+    assert np.array(told["matrix"]["similarity"]).shape == (2, 2)
+    assert set(told["scores"]) == {"similarity", "similarity_others", "above_others", "nearest"}
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+    assert "Who sounds like whom" in (tmp_path / "m.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`myxtts evaluate` lets a voice speak sentences it was not trained on, and counts what a recogniser mishears."""
+"""`myxtts evaluate` lets a voice speak sentences it was not trained on, and asks every judge that is installed."""
 
 from __future__ import annotations
 
@@ -9,50 +9,120 @@ from typing import Any
 
 from myxtts.cli.shared import Result, UsageError, add_verb, find_cache, positive, progress_bar
 
+_SENTENCES, _EACH_VOICE = 40, 2
+_SHOWN = 6  # sentences on the page
+
 
 def add(verbs: Any) -> None:
-    parser = add_verb(verbs, "evaluate", run, "word error rate of a voice beside the real recordings (English)",
+    parser = add_verb(verbs, "evaluate", run, "judges of a voice, beside the real recordings and their copy",
         "  myxtts evaluate --model runs/anna --data voice.cache\n"
-        "  myxtts evaluate --model runs/anna --data voice.cache --sentences 100 --plot heard.png --json")  # fmt: skip
+        "  myxtts evaluate --model runs/anna --data voice.cache --sentences 100 --html heard.html\n"
+        "  myxtts evaluate --model runs/anna --data voice.cache --judges distillmos,intelligibility --json\n"
+        "  myxtts evaluate --model runs/many --voices unseen/ --plot matrix.png")  # fmt: skip
     parser.add_argument("--model", metavar="RUN", type=Path, required=True, help="run directory or checkpoint")
-    parser.add_argument("--data", metavar="CACHE", type=Path, required=True, help="the cache that was trained on")
-    parser.add_argument("--sentences", metavar="N", type=positive, default=40, help="how many (default 40)")
+    parser.add_argument(
+        "--data",
+        metavar="CACHE",
+        type=Path,
+        help="the cache that was trained on; with --voices: whose held-out texts are spoken",
+    )
+    parser.add_argument("--voices", metavar="DIR", type=Path,
+                        help="unseen voices: a folder for each, VOICE_1.wav ..., or a manifest")  # fmt: skip
+    parser.add_argument("--sentences", metavar="N", type=positive,
+                        help=f"how many (default {_SENTENCES}; {_EACH_VOICE} for each of --voices)")  # fmt: skip
+    parser.add_argument("--judges", metavar="NAMES",
+                        help="distillmos,dnsmos,intelligibility,similarity,distortion,sharpness,speed "
+                             "(default: all that are installed)")  # fmt: skip
+    parser.add_argument("--whisper", metavar="DIR", type=Path,
+                        help="weights of faster-whisper, to listen with them in every language")  # fmt: skip
+    parser.add_argument("--language", metavar="CODE", help="with --voices: what is spoken (default: the model's first)")
     parser.add_argument("--vocoder", metavar="NAME|DIR", help="as in say")
-    parser.add_argument("--plot", metavar="FILE.png", type=Path, help="draw one sentence, spoken above real")
+    parser.add_argument("--plot", metavar="FILE.png", type=Path,
+                        help="draw one sentence, spoken above real; with --voices who sounds like whom")  # fmt: skip
+    parser.add_argument("--html", metavar="FILE.html", type=Path, help="a page to hear and to see it, in one file")
 
 
 def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    from myxtts.cache.reader import Cache
-    from myxtts.evaluation.intelligibility import Sentence, evaluate
-    from myxtts.evaluation.recogniser import moonshine
+    if arguments.data is None and arguments.voices is None:
+        raise UsageError("give --data CACHE, --voices DIR or both")
+    from myxtts.evaluation.evaluate import evaluate
+    from myxtts.evaluation.judges import find_judges
+    from myxtts.evaluation.subjects import cache_subject, voices_subject
     from myxtts.inference.synthesizer import Synthesizer
     from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
+
+    held_out = _held_out(arguments) if arguments.data else None
+    vocoder = find_vocoder(arguments.vocoder or DEFAULT_VOCODER)
+    synthesizer = Synthesizer.load(arguments.model)
+    if arguments.voices:
+        each, texts = arguments.sentences or _EACH_VOICE, held_out and held_out[:2]
+        subject = voices_subject(synthesizer, arguments.voices, each, arguments.language, texts)
+    else:
+        subject = cache_subject(synthesizer, *(held_out or ()), most=arguments.sentences or _SENTENCES)
+    names = arguments.judges.split(",") if arguments.judges else None
+    judges, missing = find_judges(names, subject.gallery, subject.languages, arguments.whisper)
+    with progress_bar(len(subject.sentences), "listening", "sentence") as bar:
+        found = evaluate(
+            lambda sentence: subject.speak(sentence, vocoder),
+            subject.sentences,
+            judges,
+            vocoder,
+            progress=lambda _: bar.update(),
+            keep_clips=_SHOWN if arguments.html else 1,
+            same_text=subject.same_text,
+        )
+    found.missing = missing
+    return _tell(arguments, found, subject, judges)
+
+
+def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any]:
+    """The cache, the rows that were held back from training, and the others."""
+    from myxtts.cache.reader import Cache
     from myxtts.training.split import split
 
     cache = Cache(find_cache(arguments.data))
-    rows = split(cache).validation[0][: arguments.sentences].tolist()
-    if not rows:
+    parts = split(cache)
+    if not len(parts.validation[0]):
         raise UsageError(f"{arguments.data} is too small to have held sentences back: evaluate on a larger one")
-    vocoder = find_vocoder(arguments.vocoder or DEFAULT_VOCODER)
-    synthesizer = Synthesizer.load(arguments.model)
-    voice = synthesizer.hear()
-    with progress_bar(len(rows), "listening", "sentence") as bar:
-        found = evaluate(
-            lambda text: synthesizer.say(text, voice, vocoder=vocoder),
-            (Sentence(cache.text(row), cache.samples(row)) for row in rows),
-            moonshine(),
-            vocoder,
-            progress=lambda _: bar.update(),
-        )
+    return cache, parts.validation[0], parts.train[0]
+
+
+def _tell(arguments: argparse.Namespace, found: Any, subject: Any, judges: Any) -> Result:
+    from myxtts.evaluation.subjects import matrix_heard
+
+    matrix = None if subject.same_text else matrix_heard(judges)
+    answer = found.to_dict()
+    if matrix is not None:
+        names, values = matrix
+        answer["matrix"] = {"voices": list(names), "similarity": values.round(4).tolist()}
     if arguments.plot:
-        _draw(arguments.plot, synthesizer.say(cache.text(rows[0]), voice).mel, cache, rows[0])
-    return 0, found.to_dict(), str(found)
+        _draw(arguments.plot, found.clips[0], matrix)
+    if arguments.html:
+        _write_page(arguments, answer, found.clips, matrix)
+    return 0, answer, str(found)
 
 
-def _draw(path: Path, spoken: Any, cache: Any, row: int) -> None:
-    from myxtts.evaluation.picture import draw_spectrograms
-    from myxtts.features.mel import log_mel
+def _draw(path: Path, clip: Any, matrix: Any) -> None:
+    from myxtts.evaluation.picture import draw_spectrograms, similarity_matrix
+    from myxtts.files import write_whole
 
-    title = cache.text(row)
-    draw_spectrograms(path, {f"spoken: {title}": spoken, f"real: {title}": log_mel(cache.samples(row))})
+    if matrix is not None:
+        write_whole(path, similarity_matrix(*matrix))
+    else:
+        draw_spectrograms(
+            path, {f"spoken: {clip.text}": clip.mels["synthetic"], f"real: {clip.text}": clip.mels["real"]}
+        )
+
+
+def _write_page(arguments: argparse.Namespace, answer: dict[str, Any], clips: Any, matrix: Any) -> None:
+    from myxtts.evaluation.picture import similarity_matrix, small_spectrogram
+    from myxtts.report.evaluation import Heard, write_evaluation
+
+    heard = [
+        Heard(clip.text, clip.speaker, clip.sounds,
+              {kind: small_spectrogram(mel) for kind, mel in clip.mels.items()}, clip.heard)
+        for clip in clips
+    ]  # fmt: skip
+    drawn = None if matrix is None else similarity_matrix(*matrix)
+    write_evaluation(arguments.html, str(arguments.model), answer, heard, drawn)

@@ -1,13 +1,14 @@
-"""A spectrogram of what was spoken above that of the real recording, and where each frame looked in the text, as a PNG.
+"""Pictures as PNG: spectrograms of what was spoken and of the recording, where each frame looked, who sounds like whom.
 
 Drawn on a canvas of its own: matplotlib's global state (pyplot, backends) is neither read nor changed.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +32,8 @@ def draw_spectrograms(
 
     `alignment` int [frames] is the token of each frame (of the first mel), `symbols` what stands on its axis.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot", "drawing a spectrogram") from None
     rows = len(mels) + (alignment is not None)
-    figure = Figure(figsize=(10, 2.4 * rows), layout="constrained")
-    canvas = FigureCanvasAgg(figure)
+    figure = _figure(10, 2.4 * rows)
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
     for axis, (title, mel) in zip(axes, mels.items(), strict=False):
         _draw_mel(axis, title, mel)
@@ -47,7 +42,50 @@ def draw_spectrograms(
     axes[-1].set_xlabel("seconds")
     axes[-1].set_xlim(0, max(len(mel) for mel in mels.values()) * _SECONDS_PER_FRAME)
     with whole_file(path) as file:
-        canvas.print_figure(file, format="png", dpi=100)
+        _print(figure, file)
+
+
+def small_spectrogram(mel: NDArray[Any]) -> bytes:
+    """A PNG of the frames alone, for a page that says the rest."""
+    figure, out = _figure(2.4, 1.0, layout=None), io.BytesIO()
+    axis = figure.add_axes((0, 0, 1, 1))
+    axis.set_axis_off()
+    axis.imshow(np.asarray(mel, np.float32).T, origin="lower", aspect="auto", vmin=_LOWEST, vmax=_HIGHEST, cmap="magma")
+    _print(figure, out)
+    return out.getvalue()
+
+
+def similarity_matrix(names: Sequence[str], values: NDArray[Any]) -> bytes:
+    """A PNG: a row for each voice that was spoken like, a column for each that it was compared with."""
+    side, out = 2.2 + 0.42 * len(names), io.BytesIO()
+    figure = _figure(side, side)
+    axis = figure.subplots()
+    axis.imshow(values, vmin=0.0, vmax=1.0, cmap="viridis")
+    axis.set_xticks(range(len(names)), names, rotation=90, fontsize=8, parse_math=False)
+    axis.set_yticks(range(len(names)), names, fontsize=8, parse_math=False)
+    axis.set_xlabel("recordings of")
+    axis.set_ylabel("spoken like")
+    for row, column in np.ndindex(values.shape) if len(names) <= 20 else ():
+        dark = values[row, column] < 0.6
+        axis.text(column, row, f"{values[row, column]:.2f}", ha="center", va="center", fontsize=7,
+                  color="white" if dark else "black")  # fmt: skip
+    _print(figure, out)
+    return out.getvalue()
+
+
+def _figure(width: float, height: float, layout: str | None = "constrained") -> Any:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "plot", "drawing a picture") from None
+    figure = Figure(figsize=(width, height), layout=layout)
+    FigureCanvasAgg(figure)  # sets the figure's canvas
+    return figure
+
+
+def _print(figure: Any, file: IO[bytes]) -> None:
+    figure.canvas.print_figure(file, format="png", dpi=100)
 
 
 def _draw_mel(axis: Any, title: str, mel: NDArray[Any]) -> None:

@@ -18,6 +18,8 @@ _AND = re.compile(r"\b(hundred|thousand) and\b")
 _TITLES = {"mr": "mister", "mrs": "missus", "dr": "doctor", "ok": "okay"}
 _CURRENCIES = {"$": "dollars", "€": "euros", "£": "pounds"}
 
+_WITHOUT_SPACES = frozenset({"zh", "cmn", "yue", "ja", "th", "lo", "km", "my", "bo"})
+
 _ONES = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
@@ -40,6 +42,11 @@ def spoken_words(text: str, language: str = "en") -> list[str]:
     if english:
         words = _AND.sub(r"\1", " ".join(_TITLES.get(word, word) for word in words)).split()
     return words
+
+
+def without_spaces(language: str) -> bool:
+    """Whether a language is written without spaces between its words, so that only its characters can be counted."""
+    return language.split("-")[0].lower() in _WITHOUT_SPACES
 
 
 def number_words(number: int) -> str:

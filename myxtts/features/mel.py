@@ -86,10 +86,12 @@ def log_mel(audio: NDArray[Any]) -> NDArray[np.float32]:
 
 
 @functools.cache
-def mel_filters() -> NDArray[np.float32]:
-    """Slaney's triangular filters of equal area, float32 [fft bins, mels]."""
-    bins_hz = np.arange(FFT_SAMPLES // 2 + 1) * SAMPLE_RATE / FFT_SAMPLES
-    edges_hz = _mel_to_hz(np.linspace(0.0, _hz_to_mel(MAX_HZ), N_MELS + 2))
+def mel_filters(
+    sample_rate: int = SAMPLE_RATE, fft_samples: int = FFT_SAMPLES, n_mels: int = N_MELS, max_hz: float = MAX_HZ
+) -> NDArray[np.float32]:
+    """Slaney's triangular filters of equal area, float32 [fft bins, mels]; other sizes are those of judges."""
+    bins_hz = np.arange(fft_samples // 2 + 1) * sample_rate / fft_samples
+    edges_hz = _mel_to_hz(np.linspace(0.0, _hz_to_mel(max_hz), n_mels + 2))
     low, centre, high = edges_hz[:-2], edges_hz[1:-1], edges_hz[2:]
     rising = (bins_hz[:, None] - low) / (centre - low)
     falling = (high - bins_hz[:, None]) / (high - centre)

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import soundfile
+from numpy.typing import NDArray
 
 _MOST_WAV_BYTES = 1_000_000  # of all clips together, as they are; what is longer is sent as MP3, a tenth of that
 _MOST_PICTURE_BYTES = 900_000
@@ -37,17 +39,20 @@ def last_clips(run: Path) -> list[Medium]:
     clips = sorted((number, path) for step, number, path in samples if step == last)[:_MOST_CLIPS]
     small = sum(path.stat().st_size for _, path in clips) <= _MOST_WAV_BYTES
     sounds = [(number, *(("wav", path.read_bytes()) if small else ("mpeg", _as_mp3(path)))) for number, path in clips]
-    return [Medium(f"sentence {number}", last, _uri(f"audio/{kind}", sound)) for number, kind, sound in sounds]
+    return [Medium(f"sentence {number}", last, data_uri(f"audio/{kind}", sound)) for number, kind, sound in sounds]
 
 
 def _as_mp3(path: Path) -> bytes:
-    samples, rate = soundfile.read(path, dtype="float32")
+    return mp3_of(*soundfile.read(path, dtype="float32"))
+
+
+def mp3_of(samples: NDArray[np.float32], rate: int) -> bytes:
     out = io.BytesIO()
     soundfile.write(out, samples, rate, format="MP3")
     return out.getvalue()
 
 
-def _uri(kind: str, content: bytes) -> str:
+def data_uri(kind: str, content: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
@@ -61,7 +66,7 @@ def last_pictures(run: Path) -> tuple[list[Medium], int]:
     for name, (step, png) in sorted(newest.items()):
         if len(png) <= room:
             room -= len(png)
-            kept.append(Medium(name, step, _uri("image/png", png)))
+            kept.append(Medium(name, step, data_uri("image/png", png)))
     return kept, len(newest) - len(kept)
 
 

@@ -17,6 +17,7 @@ from myxtts.doctor.history import Episode, History, explain
 from myxtts.errors import DiagnosisError
 from myxtts.report.buckets import bucket_card
 from myxtts.report.charts import Curve, curves
+from myxtts.report.judged import judged
 from myxtts.report.machine import machine_card
 from myxtts.report.markup import Markup, join, tag
 from myxtts.report.page import card, folded, page, settings_table, table, write_page
@@ -146,7 +147,7 @@ def _learning_card(data: RunData) -> Markup:
         for each in checks[-_ROWS:]
     ]
     numbers = folded("Validations", table(["step", METRIC, "length, spoken / real"], rows)) if rows else None
-    return card("Learning", tag("div", *pictures, class_="grid"), numbers)
+    return card("Learning", tag("div", *pictures, class_="grid"), numbers, judged(data.evaluations))
 
 
 def _events_card(data: RunData) -> Markup:

@@ -30,6 +30,7 @@ class RunData:
     end: dict[str, Any] | None = None
     report: dict[str, Any] = field(default_factory=dict)  # the last one
     validations: list[dict[str, Any]] = field(default_factory=list)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     resumed: tuple[int, ...] = ()
     machine: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # (time, value) by name
@@ -114,6 +115,8 @@ def _keep(data: RunData, kind: str, record: dict[str, Any]) -> None:
         data.events = [*data.events, record][-_MOST_EVENTS:]
     elif kind == "validation":
         data.validations.append(record)
+    elif kind == "evaluation":
+        data.evaluations.append(record)
     elif kind == "report":
         data.report = record
     elif kind == "end":

@@ -47,7 +47,7 @@ section.card { background: var(--card); border: 1px solid var(--line); border-ra
 .flat svg { height: 14px; }
 .narrow { display: none; }
 .grid { display: grid; grid-template-columns: 1fr 1fr; gap: 24px 32px; margin-top: 16px; }
-.grid > * { min-width: 0; }
+.grid > * { min-width: 0; } .thirds { grid-template-columns: 1fr 1fr 1fr; gap: 16px; }
 .grid .chart { margin-top: 6px; }
 svg text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; fill: var(--muted);
   font-variant-numeric: tabular-nums; }
@@ -84,7 +84,8 @@ figure img { display: block; width: 100%; height: auto; max-height: 260px; objec
 footer { color: var(--muted); font-size: 12px; margin-top: 24px; }
 @media (max-width: 640px) {
   main { padding: 20px 12px 40px; } h1 { font-size: 24px; } .wide { display: none; } .narrow { display: block; }
-  section.card { padding: 16px 14px; } .grid { grid-template-columns: 1fr; } .tiles { grid-template-columns: 1fr 1fr; }
+  section.card { padding: 16px 14px; } .grid, .thirds { grid-template-columns: 1fr; }
+  .tiles { grid-template-columns: 1fr 1fr; }
   .tiles div:last-child:nth-child(odd) { grid-column: 1 / -1; }
   .many thead { display: none; } .many tr { display: block; padding: 8px 0; border-bottom: 1px solid var(--line); }
   .many tbody th { display: block; border: 0; padding: 0 0 2px; font-weight: 600; }

@@ -58,6 +58,13 @@ class Recorder:
         self.board.scalars({f"validation/{name}": value for name, value in found.items()}, step)
         self.say(f"step {step}: validation " + "  ".join(f"{name} {value:.4f}" for name, value in found.items()))
 
+    def evaluation(self, step: int, scores: dict[str, dict[str, float]]) -> None:
+        """What the judges said, by measure and kind; curves and the line to the eye are of what was spoken."""
+        self._log.write("evaluation", step=step, scores=scores)
+        spoken = {name: kinds["synthetic"] for name, kinds in scores.items() if "synthetic" in kinds}
+        self.board.scalars({f"evaluation/{name}": value for name, value in spoken.items()}, step)
+        self.say(f"step {step}: judges " + "  ".join(f"{name} {value:.3f}" for name, value in spoken.items()))
+
     def write(self, kind: str, step: int, **fields: Any) -> None:
         self._log.write(kind, step=step, **fields)
 

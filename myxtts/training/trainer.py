@@ -23,7 +23,7 @@ from myxtts.config.config import XTTSConfig
 from myxtts.data.device import first_gpu
 from myxtts.data.pipeline import Feed
 from myxtts.data.tuples import feed_behind
-from myxtts.errors import TrainingError
+from myxtts.errors import CheckpointError, TrainingError
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription
 from myxtts.monitor import Monitor, current_monitor, start_monitor
@@ -33,6 +33,7 @@ from myxtts.training.copies import Copies
 from myxtts.training.damage import damaged_utterances
 from myxtts.training.feed_search import KNOBS
 from myxtts.training.feed_tuning import FeedTuning
+from myxtts.training.judging import Judging, as_metric, check_best_by
 from myxtts.training.recorder import Recorder
 from myxtts.training.samples import Samples
 from myxtts.training.setup import prepare_tensorflow
@@ -72,6 +73,7 @@ class XTTSTrainer:
 
     def train(self, train_dataset: Data, val_dataset: Data | None = None) -> dict[str, Any]:
         """Train until the budget is spent, a signal comes or validation stops improving. Returns a summary."""
+        check_best_by(self.training.best_by, self.training.evaluation_steps)
         prepare_tensorflow(self.config)
         self._may_tune = self.config.data.auto_tune_performance  # the feed's settings may say the same or not
         if (feed := feed_behind(train_dataset)) is not None:
@@ -142,6 +144,7 @@ class XTTSTrainer:
         self._traced = self._traces()
         self._recorder.event("compiled", self._at, shapes=len(specs), seconds=round(time.perf_counter() - started, 2))
         self._samples = self._choose_samples() if self.training.sample_steps else None
+        self._judging = self._choose_judges() if self.training.evaluation_steps else None
 
     def _watch_feed(self) -> FeedTuning | None:
         """Only a feed can have its settings changed in between: it reaches any step, so no batch is lost."""
@@ -149,6 +152,14 @@ class XTTSTrainer:
         if not isinstance(feed, Feed) or not (self._may_tune and feed.data.auto_tune_performance):
             return None
         return FeedTuning(feed, self.config, first_gpu() is not None, self._recorder.say)
+
+    def _choose_judges(self) -> Judging:
+        if not self._speaks:
+            raise TrainingError("a vocoder does not speak texts: set training.evaluation_steps to 0")
+        judging = Judging(self.model, self._source, self._validation, self._voice)
+        for how in judging.missing.values():
+            self._recorder.say(how)
+        return judging
 
     def _choose_samples(self) -> Samples | Copies:
         batches = (self._validation or self._source).one_pass(1)
@@ -215,8 +226,8 @@ class XTTSTrainer:
         per_epoch = self._source.steps_per_epoch
         if per_epoch and step % (per_epoch * _REPORT_EPOCHS) == 0:
             self._report()
-        if step % training.validation_steps == 0:
-            self._save(self._validate())
+        if (metric := self._measure()) is not None or step % training.validation_steps == 0:
+            self._save(metric)
             return training.early_stopping is None or self._worse_in_a_row < training.early_stopping
         if time.monotonic() - self._saved_at >= training.checkpoint_minutes * 60:
             self._save(None)
@@ -228,15 +239,16 @@ class XTTSTrainer:
             self._save(None)
             self._recorder.say(f"{why} at step {self._at}; saved. Resume with: {self._resume_command}")
         elif self._at % self.training.validation_steps:
-            self._save(self._validate())
+            self._save(self._measure(last=True))
         self._report()
         self._recorder.write("end", self._at, why=why)
         return self._summary(why, interrupted)
 
     def _summary(self, why: str, interrupted: bool) -> dict[str, Any]:
         best = self._checkpoints.best()
+        shown = None if best is None else {"step": best[0], self.training.best_by: abs(best[1])}
         return {"run": str(self.run), "step": self._at, "seconds": round(self._seconds, 2), "why": why,
-                "interrupted": interrupted, "best": None if best is None else {"step": best[0], METRIC: best[1]},
+                "interrupted": interrupted, "best": shown,
                 "stall": round(self.monitor.stall(), 5), "traces_after_start": self._late_traces(),
                 "micro_batches": self._step.micro_batches}  # fmt: skip
 
@@ -255,6 +267,22 @@ class XTTSTrainer:
 
     # ---- validation and checkpoints ---------------------------------------------------------------------------------
 
+    def _measure(self, last: bool = False) -> float | None:
+        """What is due of validation and judges, or all of it; the number that the best is chosen by, if it is new."""
+        training, metrics = self.training, {}
+        if last or self._at % training.validation_steps == 0:
+            metrics[METRIC] = self._validate()
+        if self._judging is not None and (last or self._at % training.evaluation_steps == 0):
+            scores = self._judging.run(self._step.optimiser)
+            self._recorder.evaluation(self._at, scores)
+            if training.best_by != METRIC:
+                metrics[training.best_by] = as_metric(training.best_by, scores)
+        metric, best = metrics.get(training.best_by), self._checkpoints.best()
+        if training.best_by in metrics and self._validation is not None:
+            better = metric is not None and (best is None or metric < best[1])
+            self._worse_in_a_row = 0 if better else self._worse_in_a_row + 1
+        return metric
+
     def _validate(self) -> float | None:
         """Measure the averaged weights; without data to do so only set the length of what they say."""
         source, most = (self._source, _CALIBRATION_STEPS) if self._validation is None else (self._validation, None)
@@ -265,10 +293,7 @@ class XTTSTrainer:
         for step in self._validator.left_out:
             self._not_finite("validation", self._validation, step)
         self._recorder.validation(self._at, found | self._calibration())
-        best, metric = self._checkpoints.best(), found.get(METRIC)
-        better = metric is not None and (best is None or metric < best[1])
-        self._worse_in_a_row = 0 if better else self._worse_in_a_row + 1
-        return metric
+        return found.get(METRIC)
 
     def _calibration(self) -> dict[str, float]:
         return {"duration_scale": float(self.model.duration_scale)} if self._speaks else {}
@@ -279,13 +304,18 @@ class XTTSTrainer:
         if self._voice is not None:
             tensors["voice"] = self._voice
         state = {"feed": self._source.state(self._at), "seconds": self._seconds, "seed": self.training.seed,
-                 "worse_in_a_row": self._worse_in_a_row}  # fmt: skip
+                 "worse_in_a_row": self._worse_in_a_row, "best_by": self.training.best_by}  # fmt: skip
         self._recorder.sync()
         self._checkpoints.save(self._at, tensors, state, self.model.description, metric)
         self._saved_at = time.monotonic()
 
     def _restore(self, found: Loaded) -> None:
         self.model.description.check_continues(found.description, self.run)
+        if (was := found.state.get("best_by", METRIC)) != self.training.best_by:
+            raise CheckpointError(
+                f"{self.run} chose its best by {was}, not {self.training.best_by}: leave training.best_by as it was, "
+                "choose another --run, or start over with --reset"
+            )
         state = found.state["feed"]
         self._at = int(state["step"]) if self._replan else self._source.resume(state)
         weights.set_weights(self.model, found.tensors["weights"])

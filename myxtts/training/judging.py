@@ -1,0 +1,67 @@
+"""Lets the judges hear the averaged weights during training, on sentences that were held back, as `evaluate` does."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from myxtts.data.pipeline import Feed
+from myxtts.errors import ConfigError, TrainingError
+from myxtts.evaluation.clip import SYNTHETIC, Scores, Sentence, Sound
+from myxtts.evaluation.evaluate import evaluate
+from myxtts.evaluation.judges import find_judges
+from myxtts.evaluation.measures import MEASURES
+from myxtts.evaluation.subjects import cache_subject
+from myxtts.inference.reference import Reference
+from myxtts.inference.synthesizer import Synthesizer
+from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
+from myxtts.training.optimiser import Adam
+from myxtts.training.validate import METRIC
+
+SENTENCES = 8  # about 4.5 CPU-seconds of judges each when the recordings are new to them, a third of it afterwards
+
+
+class Judging:
+    """Keeps the sentences and the judges, who remember what they have heard: only what is spoken is new to them."""
+
+    def __init__(self, model: Any, source: Any, validation: Any, voice: dict[str, np.ndarray] | None):
+        train, held_out = (getattr(each, "feed", None) for each in (source, validation))
+        if not isinstance(train, Feed) or not isinstance(held_out, Feed):
+            raise TrainingError("training.evaluation_steps needs packed data that holds sentences back: set it to 0")
+        reference = None if voice is None else Reference(voice["reference"].astype(np.float32), voice["lengths"])
+        cache, rows = held_out.caches[0], np.asarray(held_out.tables[0].members)
+        same = train.caches[0].id == cache.id
+        others = np.asarray(train.tables[0].members) if same else rows[SENTENCES:]
+        synthesizer = Synthesizer(model, reference)
+        self._subject = partial(cache_subject, synthesizer, cache, np.sort(rows), others, SENTENCES)
+        first = self._subject()
+        self._judges, self.missing = find_judges(None, first.gallery, first.languages)
+        self._vocoder = find_vocoder(DEFAULT_VOCODER)
+
+    def run(self, optimiser: Adam) -> Scores:
+        with optimiser.averaged():
+            subject = self._subject()  # anew: the voice is heard by weights that have changed
+
+            def speak(sentence: Sentence) -> Sound:
+                return subject.speak(sentence, self._vocoder)
+
+            return evaluate(speak, subject.sentences, self._judges, self._vocoder).scores
+
+
+def check_best_by(name: str, evaluation_steps: int) -> None:
+    """A name that nothing measures, or that is never measured, would leave a run without its best."""
+    if name == METRIC:
+        return
+    known = [METRIC, *(key for key, measure in MEASURES.items() if measure.better != "one")]
+    if name not in known:
+        raise ConfigError(f"training.best_by is '{name}', expected one of: {', '.join(known)}")
+    if not evaluation_steps:
+        raise ConfigError(f"training.best_by={name} is heard by judges: set training.evaluation_steps too")
+
+
+def as_metric(name: str, scores: Scores) -> float | None:
+    """A judge's number as a checkpoint keeps it: lower is better."""
+    value = scores.get(name, {}).get(SYNTHETIC)
+    return value if value is None or MEASURES[name].better == "lower" else -value

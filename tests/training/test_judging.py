@@ -1,0 +1,106 @@
+"""Judges during training: what they say is logged, shown, and may choose the best checkpoint."""
+
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from small_data import pack_voice, small_config
+from small_run import SMALL
+from stand_in import build_stand_in
+
+from myxtts.cache.reader import Cache
+from myxtts.data.pipeline import Feed
+from myxtts.errors import CheckpointError, ConfigError, TrainingError
+from myxtts.evaluation.judges import EachSound, Sharp
+from myxtts.models import sizes
+from myxtts.report.run import write_run_report
+from myxtts.training.run_log import read_log
+from myxtts.training.setup import build_model
+from myxtts.training.split import split
+from myxtts.training.trainer import XTTSTrainer
+
+FAST = {"enable_graph_mode": False, "evaluation_steps": 2, "validation_steps": 3}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory) -> Path:
+    return pack_voice(tmp_path_factory.mktemp("judged"), 24)
+
+
+@pytest.fixture
+def marks(monkeypatch) -> list[float]:
+    """What a judge will say of the sentences of each evaluation; recordings and copies have been heard before."""
+    monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
+    monkeypatch.setattr("myxtts.training.judging.DEFAULT_VOCODER", "griffin-lim")  # the quickest
+    marks = []
+
+    def judges(names, gallery, languages):
+        assert set(gallery) == {"speaker0", "speaker1"}
+        judge = EachSound("distillmos", lambda audio, rate: {"distillmos": marks[0]})
+        return [judge, Sharp()], {"dnsmos": "hearing needs the package 'speechmos': run pip install speechmos"}
+
+    monkeypatch.setattr("myxtts.training.judging.find_judges", judges)
+    return marks
+
+
+def train(cache: Path, run: Path, marks: list[float], **settings) -> dict:
+    """Each evaluation takes the next mark."""
+    config = small_config(**{"steps": 6} | FAST | settings)
+    opened = Cache(cache)
+    sides = split(opened)
+    feeds = [Feed(opened, config, utterances=rows) for rows in (sides.train, sides.validation)]
+    trainer = XTTSTrainer(config, build_model(config, feeds[0]), run)
+    with mock.patch("myxtts.training.judging.evaluate", _in_turn(marks)):
+        return trainer.train(*feeds)
+
+
+def _in_turn(marks: list[float]):
+    from myxtts.evaluation.evaluate import evaluate
+
+    def one_more(*arguments):
+        found = evaluate(*arguments)
+        marks[:] = marks[1:] or marks
+        return found
+
+    return one_more
+
+
+def test_the_best_checkpoint_is_the_one_that_a_judge_likes_best(cache, tmp_path, marks, capsys):
+    marks += [2.0, 4.0, 3.0]
+    summary = train(cache, tmp_path / "run", marks, best_by="distillmos")
+    assert summary["best"] == {"step": 4, "distillmos": 4.0}
+    lines = [line for line in read_log(tmp_path / "run") if line["kind"] == "evaluation"]
+    assert [line["step"] for line in lines] == [2, 4, 6]
+    assert [line["scores"]["distillmos"]["synthetic"] for line in lines] == [2.0, 4.0, 3.0]
+    assert set(lines[0]["scores"]["sharpness_bins"]) == {"synthetic", "copy"}
+    told = capsys.readouterr().err
+    assert "run pip install speechmos" in told
+    assert "judges distillmos 4.000" in told
+    page = write_run_report(tmp_path / "run").read_text(encoding="utf-8")
+    assert 'id="judged"' in page
+    with pytest.raises(CheckpointError, match="chose its best by distillmos, not mel_l1"):
+        train(cache, tmp_path / "run", marks)
+
+
+def test_without_it_validation_chooses_and_judges_are_only_logged(cache, tmp_path, marks):
+    marks += [4.0, 3.0]
+    summary = train(cache, tmp_path / "run", marks, steps=2, evaluation_steps=1, validation_steps=2)
+    assert set(summary["best"]) == {"step", "mel_l1"}
+    assert summary["best"]["step"] == 2
+    assert [line["step"] for line in read_log(tmp_path / "run") if line["kind"] == "evaluation"] == [1, 2]
+
+
+def test_a_number_that_is_never_measured_is_refused(cache, tmp_path):
+    with pytest.raises(ConfigError, match="training.best_by is 'mos', expected one of: mel_l1, distillmos"):
+        _stand_in(cache, tmp_path, best_by="mos")
+    with pytest.raises(ConfigError, match=r"best_by=wer is heard by judges: set training.evaluation_steps too"):
+        _stand_in(cache, tmp_path, best_by="wer", evaluation_steps=0)
+    with pytest.raises(TrainingError, match="holds sentences back"):
+        _stand_in(cache, tmp_path)
+
+
+def _stand_in(cache: Path, run: Path, **settings) -> None:
+    """Without anything to validate on."""
+    config = small_config(steps=2, **FAST | settings)
+    feed = Feed(Cache(cache), config)
+    XTTSTrainer(config, build_stand_in(config, feed), run).train(feed)
