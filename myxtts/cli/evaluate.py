@@ -52,14 +52,15 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.inference.synthesizer import Synthesizer
     from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
 
-    held_out = _held_out(arguments) if arguments.data else None
+    held_out: Any = _held_out(arguments) if arguments.data else None
     vocoder = find_vocoder(arguments.vocoder or DEFAULT_VOCODER)
     synthesizer = Synthesizer.load(arguments.model)
     if arguments.voices:
         each, texts = arguments.sentences or _EACH_VOICE, held_out and held_out[:2]
         subject = voices_subject(synthesizer, arguments.voices, each, arguments.language, texts)
     else:
-        subject = cache_subject(synthesizer, *(held_out or ()), most=arguments.sentences or _SENTENCES)
+        cache, rows, others = held_out
+        subject = cache_subject(synthesizer, cache, rows, others, arguments.sentences or _SENTENCES)
     names = arguments.judges.split(",") if arguments.judges else None
     judges, missing = find_judges(names, subject.gallery, subject.languages, arguments.whisper)
     with progress_bar(len(subject.sentences), "listening", "sentence") as bar:

@@ -73,7 +73,7 @@ def similarity_matrix(names: Sequence[str], values: NDArray[Any]) -> bytes:
     return out.getvalue()
 
 
-def _figure(width: float, height: float, layout: str | None = "constrained") -> Any:
+def _figure(width: float, height: float, layout: Any = "constrained") -> Any:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

