@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from myxtts.errors import SpeechError
 from myxtts.inference.griffin_lim import griffin_lim
 from myxtts.models.description import find_checkpoint
+from myxtts.models.shipped import VOCODER, shipped
 from myxtts.models.vocoder_description import OURS, VocoderDescription
 
 Audio = NDArray[np.float32]
 
 CHUNK_FRAMES = 64  # 0.74 s
 DEFAULT_VOCODER = "neural"
-SHIPPED = Path(__file__).parent / "weights" / "vocoder"
 
 
 class Network(Protocol):
@@ -55,7 +55,7 @@ class GriffinLim:
 
 
 VOCODERS: dict[str, Callable[[], Vocoder]] = {
-    "neural": lambda: _of_folder(SHIPPED, "neural"),
+    "neural": lambda: _of_folder(shipped(VOCODER), "neural"),
     "griffin-lim": lambda: Vocoder("griffin-lim", GriffinLim),
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 from myxtts.config.config import DataConfig, ModelConfig
 from myxtts.errors import CheckpointDamaged, CheckpointError
 from myxtts.models.format import EMA, MODEL, WEIGHTS, part_of, read_model, write_model
+from myxtts.models.shipped import BASE, shipped
 from myxtts.models.sizes import size_named
 from myxtts.models.vocoder_description import VocoderDescription
 
@@ -75,11 +76,14 @@ def load_description(folder: Path | str) -> ModelDescription | VocoderDescriptio
 def find_checkpoint(path: Path | str) -> Path:
     """The folder with `model.json` and weights that a run directory or a checkpoint means.
 
-    Of a run, the best checkpoint if there is one, else the last.
+    Of a run, the best checkpoint if there is one, else the last. `base` is the voice that comes with the package,
+    unless a folder has that name.
     """
     path = Path(path)
     if not path.is_dir():
-        raise CheckpointError(f"{path} is not a folder: give a run directory or a checkpoint")
+        if str(path) == BASE:
+            return shipped(BASE)
+        raise CheckpointError(f"{path} is not a folder: give a run directory, a checkpoint, or 'base'")
     places = [path, *(folder / link for folder in (path / "checkpoints", path) for link in ("best", "last"))]
     for place in places:
         if _holds_model(place):

@@ -20,9 +20,9 @@ from myxtts.errors import CacheDamaged, RowError, TrainingError
 from myxtts.features.audio import load_clip
 from myxtts.features.mel import log_mel
 from myxtts.inference.synthesizer import Synthesizer
-from myxtts.inference.vocoder import SHIPPED
 from myxtts.models import weights
 from myxtts.models.description import REFERENCE_FRAMES, ModelDescription, find_checkpoint, weights_file
+from myxtts.models.shipped import VOCODER, shipped
 from myxtts.models.vocoder_description import VocoderDescription
 from myxtts.models.vocoder_training import VocoderTraining
 from myxtts.models.xtts import XTTS
@@ -121,7 +121,7 @@ def build_vocoder(config: XTTSConfig) -> VocoderTraining:
         return VocoderTraining(VocoderDescription())
     acoustic = Synthesizer.load(start).model
     model = VocoderTraining(VocoderDescription(source={"frames_of": Path(start).name}), acoustic, spectral_steps=0)
-    weights.set_weights(model, weights.load(weights_file(SHIPPED)))
+    weights.set_weights(model, weights.load(weights_file(shipped(VOCODER))))
     return model
 
 
