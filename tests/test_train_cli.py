@@ -400,7 +400,7 @@ def test_evaluate_tells_who_sounds_like_whom(voice, corpus, tmp_path, ask, small
         "--html",
         tmp_path / "m.html",
     )
-    told = json.loads(ask("evaluate", "--model", voice, *places, "--judges", "similarity", "--sentences", 1,
+    told = json.loads(ask("evaluate", "--model", voice, *places, *judge, "--sentences", 1,
                           "--json").out)  # fmt: skip
     assert told["matrix"]["voices"] == ["v0", "v1"]
     assert np.array(told["matrix"]["similarity"]).shape == (2, 2)
