@@ -101,4 +101,4 @@ def test_a_number_that_is_never_measured_is_refused(cache, tmp_path, marks):
 def _train_unvalidated(cache: Path, run: Path, **settings) -> None:
     config = small_config(steps=2, **FAST | settings)
     feed = Feed(Cache(cache), config)
-    XTTSTrainer(config, build_train_unvalidated(config, feed), run).train(feed)
+    XTTSTrainer(config, build_model(config, feed), run).train(feed)
