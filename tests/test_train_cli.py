@@ -390,17 +390,9 @@ def test_evaluate_tells_who_sounds_like_whom(voice, corpus, tmp_path, ask, small
         (tmp_path / "voices" / f"v{n % 2}").mkdir(parents=True, exist_ok=True)
         shutil.copy(corpus / "wavs" / f"utt0000{n}.wav", tmp_path / "voices" / f"v{n % 2}" / f"{n}.wav")
     monkeypatch.setattr("myxtts.evaluation.speaker.SpeakerEncoder", lambda: lambda audio, rate: audio[:2000])
-    places = (
-        "--voices",
-        tmp_path / "voices",
-        "--vocoder",
-        "griffin-lim",
-        "--plot",
-        tmp_path / "m.png",
-        "--html",
-        tmp_path / "m.html",
-    )
-    told = json.loads(ask("evaluate", "--model", voice, *places, "--judges", "similarity", "--sentences", 1,
+    places = ("--voices", tmp_path / "voices", "--plot", tmp_path / "m.png", "--html", tmp_path / "m.html")
+    judge = ("--vocoder", "griffin-lim", "--judges", "similarity")
+    told = json.loads(ask("evaluate", "--model", voice, *places, *judge, "--sentences", 1,
                           "--json").out)  # fmt: skip
     assert told["matrix"]["voices"] == ["v0", "v1"]
     assert np.array(told["matrix"]["similarity"]).shape == (2, 2)

@@ -6,7 +6,6 @@ from unittest import mock
 import pytest
 from small_data import pack_voice, small_config
 from small_run import SMALL
-from stand_in import build_stand_in
 
 from myxtts.cache.reader import Cache
 from myxtts.data.pipeline import Feed
@@ -90,17 +89,16 @@ def test_without_it_validation_chooses_and_judges_are_only_logged(cache, tmp_pat
     assert [line["step"] for line in read_log(tmp_path / "run") if line["kind"] == "evaluation"] == [1, 2]
 
 
-def test_a_number_that_is_never_measured_is_refused(cache, tmp_path):
+def test_a_number_that_is_never_measured_is_refused(cache, tmp_path, marks):
     with pytest.raises(ConfigError, match="training.best_by is 'mos', expected one of: mel_l1, distillmos"):
-        _stand_in(cache, tmp_path, best_by="mos")
+        _train_unvalidated(cache, tmp_path, best_by="mos")
     with pytest.raises(ConfigError, match=r"best_by=wer is heard by judges: set training.evaluation_steps too"):
-        _stand_in(cache, tmp_path, best_by="wer", evaluation_steps=0)
+        _train_unvalidated(cache, tmp_path, best_by="wer", evaluation_steps=0)
     with pytest.raises(TrainingError, match="holds sentences back"):
-        _stand_in(cache, tmp_path)
+        _train_unvalidated(cache, tmp_path)
 
 
-def _stand_in(cache: Path, run: Path, **settings) -> None:
-    """Without anything to validate on."""
+def _train_unvalidated(cache: Path, run: Path, **settings) -> None:
     config = small_config(steps=2, **FAST | settings)
     feed = Feed(Cache(cache), config)
-    XTTSTrainer(config, build_stand_in(config, feed), run).train(feed)
+    XTTSTrainer(config, build_model(config, feed), run).train(feed)
