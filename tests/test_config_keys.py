@@ -35,11 +35,14 @@ from myxtts.errors import MissingExtra, MyXTTSError, RowError
 from myxtts.evaluation.judges import EachSound
 from myxtts.features.token_table import TokenTable
 from myxtts.models import sizes, weights
+from myxtts.models.description import ModelDescription
+from myxtts.models.xtts import XTTS
 from myxtts.monitor import start_monitor
 from myxtts.training.budget import Budget
 from myxtts.training.run_log import read_log
 from myxtts.training.setup import build_model, precision_for, prepare_tensorflow
 from myxtts.training.split import split
+from myxtts.training.start import model_for
 from myxtts.training.step import Step
 from myxtts.training.trainer import XTTSTrainer
 
@@ -73,7 +76,17 @@ def place(tmp_path_factory) -> Path:
     TokenTable([*table.symbols[:5], *reversed(table.symbols[5:])]).save(folder.parent / "other.txt")
     (folder.parent / "words.tsv").write_text("en\ttwenty-one\tone score and one\n", encoding="utf-8")
     LJSpeechDataset(folder, feed_config()).precompute_mels()
+    _write_start(folder.parent / "start")
     return folder
+
+
+def _write_start(folder):
+    """A model to start from."""
+    folder.mkdir()
+    table = list(TokenTable.base().symbols)
+    description = ModelDescription(token_table=table, learnt=table, languages=["de"])
+    description.save(folder)
+    weights.save(folder / "weights.safetensors", weights.weights_of(XTTS(description)))
 
 
 # ---- where to look ---------------------------------------------------------------------------------------------------
@@ -215,6 +228,15 @@ def model(config, place):
     return made.count_params(), sorted(losses)
 
 
+def part(config, place):
+    return type(model_for(config, feed_of(config, place))).__name__
+
+
+def first_weights(config, place):
+    made = build_model(config, feed_of(config, place))
+    return made.decoder.leave.kernel.numpy().tobytes(), made.description.languages
+
+
 def budget(config, place):
     return Budget.of(config.training, steps_per_epoch=10)
 
@@ -344,8 +366,10 @@ TABLE = {
     "data.auto_rebuild_token_cache": (False, functools.partial(rebuilt, {"text_blank": True})),
     "data.auto_rebuild_mel_cache": (False, functools.partial(rebuilt, {"trim_db": 20.0})),
     "model.size": ("small", model),
+    "model.part": ("vocoder", part),
     "training.run_dir": ("elsewhere", run_place),
     "training.seed": (3, order),
+    "training.start_from": ("START", first_weights),
     "training.epochs": (2, budget),
     "training.steps": (7, budget),
     "training.minutes": (0.5, budget),
@@ -411,7 +435,8 @@ def test_looking_twice_sees_the_same(key, place, usual, monkeypatch, tmp_path):
 def test_a_key_changes_something(key, place, usual, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     value, look, *others = TABLE[key]
-    files = {"PLACE": place, "TABLE": place.parent / "other.txt", "LEXICON": place.parent / "words.tsv"}
+    files = {"PLACE": place, "TABLE": place.parent / "other.txt", "LEXICON": place.parent / "words.tsv",
+             "START": place.parent / "start"}  # fmt: skip
     value = str(files.get(value, value)) if isinstance(value, str) else value
     common = others[0] if others else {}
     assert look(config_with(common | {key: value}), place) != usual(look, tuple(common.items()))

@@ -12,6 +12,8 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
 from myxtts.errors import CacheMismatch, TrainingError
+from myxtts.models.vocoder_training import VocoderTraining
+from myxtts.models.xtts import XTTS
 from myxtts.training.setup import build_model, build_vocoder, prepare_tensorflow
 from myxtts.training.split import split
 from myxtts.training.start_from import for_fine_tuning
@@ -38,8 +40,12 @@ def start_training(
     elif config.training.start_from is not None:
         config = for_fine_tuning(config, config.training.start_from)
     train, val = feeds_for(config, cache, validation, tracks=("audio",) if vocoder else ())
-    model = build_vocoder(config) if vocoder else build_model(config, train)
+    model = model_for(config, train)
     return XTTSTrainer(config, model, run, resume_command, replan=replan).train(train, val)
+
+
+def model_for(config: XTTSConfig, feed: Feed) -> XTTS | VocoderTraining:
+    return build_vocoder(config) if config.model.part == "vocoder" else build_model(config, feed)
 
 
 def for_vocoder(config: XTTSConfig) -> XTTSConfig:
