@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+from myxtts.terminal import name_as_text
+
 Result = tuple[int, dict[str, Any], str]  # exit code, what --json prints, what a person reads
 
 
@@ -159,7 +161,7 @@ def _names_of(paths: list[Path]) -> list[str]:
     """The name of each folder; with as much of the way to it as tells them apart."""
     ways = [path.resolve().parts for path in paths]
     for length in range(1, max(map(len, ways)) + 1):
-        names = ["/".join(way[-length:]).lstrip("/") for way in ways]
+        names = [name_as_text("/".join(way[-length:]).lstrip("/")) for way in ways]
         if len(set(names)) == len(set(ways)):
             break
     return names
@@ -234,9 +236,9 @@ def first_names(counts: dict[str, int], most: int = 6) -> str:
 
 
 def positive(text: str) -> int:
-    value = int(text) if text.lstrip("-").isdecimal() else 0
+    value = int(text) if text.lstrip("-").isdecimal() and len(text) < 20 else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number of 1 or more, of less than 20 digits")
     return value
 
 
