@@ -38,7 +38,7 @@ class DataConfig(Settings):
     trim_db: float = setting(45.0, "What lies this far below the clip's loudest frame is silence.", 10, 120)
     loudness_lufs: float | None = setting(None, "Bring each clip to this loudness (BS.1770); null leaves it.", -60, -5)
     min_seconds: float = setting(0.2, "A shorter clip is rejected.", 0)
-    max_seconds: float = setting(40.0, "A longer clip is rejected.", 0.1)
+    max_seconds: float = setting(40.0, "A longer clip is rejected.", 0.1, 6000)
 
     text_tokens: str = setting("phonemes", "What a token is.", choices=("phonemes", "characters"))
     normalise_text: bool = setting(True, "Read numbers, dates, money, units and abbreviations in words.")
