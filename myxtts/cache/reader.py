@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myxtts.cache import cut_off
 from myxtts.cache.format import (
     BLOBS,
     HEADER_BYTES,
@@ -64,6 +65,7 @@ class Cache:
         dtype, shape = array_type(name)
         with open(self.folder / name, "rb") as file:
             memory = mmap.mmap(file.fileno(), 0, flags=_MAP_FLAGS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        cut_off.remember(self.folder / name, len(memory))
         array = np.frombuffer(memory, dtype, offset=HEADER_BYTES).reshape(-1, *shape)
         if array.ctypes.data % _ALIGNMENT_BYTES and array.size:
             raise CacheError(f"{self.folder / name} is not {_ALIGNMENT_BYTES}-byte aligned: repack it with --rebuild")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -124,10 +126,24 @@ def load_config(arguments: argparse.Namespace) -> Any:
 
 def load_config_with_data(arguments: argparse.Namespace, ways: str = "") -> Any:
     """The config, which names the data."""
+    explain_cut_off_files(arguments)
     config = load_config(arguments)
     if config.data.dataset_path is None:
         raise UsageError(f"no data is named: give --data DATA, {ways}or a --config with data.dataset_path")
     return config
+
+
+def explain_cut_off_files(arguments: argparse.Namespace) -> None:
+    """For verbs that map a cache and keep reading it: who cuts its files off meanwhile is named."""
+    from myxtts.cache import cut_off
+
+    def say(message: str) -> None:
+        if arguments.json:
+            print(json.dumps({"error": {"type": "CacheDamaged", "message": message}}))
+        else:
+            print(f"\nerror: {message}", file=sys.stderr)
+
+    cut_off.explain_cut_off_files(say)
 
 
 def add_data_flag(parser: argparse.ArgumentParser, *documented: str) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 
 from myxtts.errors import TrainingError
 from myxtts.files import open_append
+from myxtts.terminal import printable
 from myxtts.training.log_line import parse_line
 
 log = logging.getLogger(__name__)
@@ -290,7 +291,7 @@ class LiveLine:
 
     def say(self, text: str) -> None:
         """A line of its own, above the live line."""
-        self._write(self._erase() + text + "\n")
+        self._write(self._erase() + printable(text) + "\n")
 
     def close(self) -> None:
         if self._waiting is not None:
