@@ -286,12 +286,14 @@ def child(numbers: range, seed: int, room: Path, artefacts: str | None) -> None:
     whole = make_whole(room)
     for number in numbers:
         print(json.dumps({"starts": number}), flush=True)
-        folder = room / f"input{number}"
+        folder, began = room / f"input{number}", time.process_time()
         try:
             outcome = {"is": one_input(number, seed, folder, whole, artefacts)}
         except Finding as finding:
             outcome = {"found": str(finding)}
         shutil.rmtree(folder, ignore_errors=True)
+        if time.process_time() - began > HANG_SECONDS:
+            outcome = {"found": f"it took {time.process_time() - began:.0f} s of CPU: {outcome}"}
         print(json.dumps({"ends": number, **outcome}), flush=True)
 
 
@@ -301,6 +303,7 @@ class Parent:
     def __init__(self, numbers: range, seed: int, room: Path, ends_at: float, artefacts: str | None):
         self.left, self.seed, self.room, self.ends_at = numbers, seed, room, ends_at
         self._of = ["--artefacts", artefacts] if artefacts else []
+        self.silence = HANG_SECONDS
         self.kinds: Counter[str] = Counter()
         self.findings: list[dict[str, Any]] = []
 
@@ -312,7 +315,7 @@ class Parent:
         command = [sys.executable, __file__, "--child", str(self.left.start), str(self.left.stop)]
         process = subprocess.Popen([*command, "--seed", str(self.seed), "--room", str(self.room), *self._of],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
-        at, watch = None, threading.Timer(HANG_SECONDS + 20, process.kill)
+        at, watch = None, threading.Timer(self.silence + 20, process.kill)
         watch.start()
         errors: list[str] = []
         reader = threading.Thread(target=lambda: errors.extend(process.stderr or []), daemon=True)
@@ -329,7 +332,7 @@ class Parent:
                 process.kill()
                 at = None
                 break
-            watch = threading.Timer(HANG_SECONDS, process.kill)
+            watch = threading.Timer(self.silence, process.kill)
             watch.start()
         watch.cancel()
         code = process.wait()
@@ -360,6 +363,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="with --only: leave its files here")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--artefacts", choices=KINDS, help="what a stranger may send")
+    parser.add_argument("--silence", type=float, default=HANG_SECONDS, help="seconds on the clock; more on a busy machine")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--room", type=Path, help=argparse.SUPPRESS)
@@ -385,6 +389,8 @@ def fuzz(arguments: argparse.Namespace, folder: Path) -> int:
         Parent(range(int(first), int(end)), arguments.seed, folder / f"room{first}", ends_at, arguments.artefacts)
         for first, end in zip(edges[:-1], edges[1:], strict=True)
     ]
+    for parent in parents:
+        parent.silence = arguments.silence
     threads = [threading.Thread(target=parent.run) for parent in parents]
     for thread in threads:
         thread.start()

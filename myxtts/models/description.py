@@ -23,7 +23,7 @@ _SHAPE = {
     "size": str,
     "reference_frames": Number(1, 4096, whole=True),
     **dict.fromkeys(("token_table", "learnt", "languages", "speakers"), [str]),
-    "tokens": TEXT_SETTINGS,
+    "tokens": {name: shape if isinstance(shape, Maybe) else Maybe(shape) for name, shape in TEXT_SETTINGS.items()},
     "audio": {name: Maybe(shape) for name, shape in AUDIO_SETTINGS.items()},
 }
 

@@ -76,6 +76,6 @@ def parse_line(line: bytes) -> dict[str, Any] | None:
 
 def _is_as_expected(name: str, value: Any, others: Any) -> bool:
     wanted = _FIELDS.get(name, others)
-    if type(value) is float and (wanted is others or wanted is _MS):  # most of all fields
+    if type(value) is float and (wanted is _NUMBER or wanted is _MS):  # most of all fields
         return 0 <= value < 1e12 or fits(value, wanted)
     return wanted is None or name in _NAMES or fits(value, wanted)
