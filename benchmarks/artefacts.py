@@ -32,8 +32,8 @@ NESTED: list[Any] = []
 for _ in range(900):  # as deep as `json` writes; what is deeper is made of text
     NESTED = [NESTED]
 VALUES: list[Any] = [
-    None, True, False, 0, -1, 1, 2, 255, 2**31, -(2**31), 2**53, 2**63, -(2**63), 10**400, 0.5, -0.0, 1e308, -1e308, 1e-308,
-    float("nan"), float("inf"), "", " ", "x", "nan", "0", "1e999", "x" * 5000, "\x1b[2J\x1b]0;owned\x07", "\x9b31m", "\u202eabc",
+    None, True, False, 0, -1, 1, 2, 255, 2**31, -(2**31), 2**53, 2**63, -(2**63), 10**400, 0.5, -0.0, 1e308, -1e308, 1e-308,  # noqa: E501
+    float("nan"), float("inf"), "", " ", "x", "nan", "0", "1e999", "x" * 5000, "\x1b[2J\x1b]0;owned\x07", "\x9b31m", "\u202eabc",  # noqa: E501
     "\ud800", "../../victims/file", "/dev/zero", "audio.npy", "speaker\n", "(a+)+$", [], {}, [None], [[]], {"": None},
     [1, 2, 3], ["a", "a"], {"a": 1}, NESTED,
 ]  # fmt: skip
@@ -170,22 +170,42 @@ def write_run(run: Path) -> None:
     from myxtts.training.run_log import RunLog
 
     bucket = {"batch": 8, "frames": 52, "tokens": 64, "utterances": 8}
-    feed = {"useful_frame_share": 0.7, "steps_per_epoch": 4, "tables": [{"buckets": [bucket, {**bucket, "frames": 90}]}]}
-    window = {"steps": 50, "stall": 0.1, "total_ms": {"jitter": 0.2}, "oscillation": {"period_steps": 4, "strength": 0.9}}
-    columns = {"cpu_percent": {"mean": 50.0, "min": 1.0, "max": 99.0}, "available_percent": {"mean": 9.0, "min": 1.0, "max": 9.0}}
+    feed = {
+        "useful_frame_share": 0.7,
+        "steps_per_epoch": 4,
+        "tables": [{"buckets": [bucket, {**bucket, "frames": 90}]}],
+    }
+    window = {
+        "steps": 50,
+        "stall": 0.1,
+        "total_ms": {"jitter": 0.2},
+        "oscillation": {"period_steps": 4, "strength": 0.9},
+    }
+    columns = {
+        "cpu_percent": {"mean": 50.0, "min": 1.0, "max": 99.0},
+        "available_percent": {"mean": 9.0, "min": 1.0, "max": 9.0},
+    }
     span = {"validate": {"total_ms": 5.0, "count": 2, "max_ms": 3.0}}
     with RunLog(run) as log:
-        log.write("start", step=0, config={"data": {"batch_size": 8}, "model": {"size": "tiny"}}, feed=feed, parameters=9)
+        log.write(
+            "start", step=0, config={"data": {"batch_size": 8}, "model": {"size": "tiny"}}, feed=feed, parameters=9
+        )
         log.write("event", step=0, event="compiled", shapes=2, seconds=1.5)
         for step in range(1, STEPS):
             log.write("step", step=step, loss=2.0 / step, learning_rate=1e-3, grad_norm=1.0, data_ms=0.5 + step % 7,
                       compute_ms=9.0, batch=8, frames=52)  # fmt: skip
             if step % 20 == 0:
                 log.write("validation", step=step, mel_l1=1.0 / step, duration_ratio=1.0)
-                log.write("machine", step=step, at=[1.8e9 + step, None], cpu_percent=[50.0, 60.0], **{"gpu0.power_watts": [9.0, 8.0]})
-        log.write("report", step=STEPS, spans=span, counters={"text.hits": 5, "text.misses": 1}, late={"step.traces": 1},
+                log.write(
+                    "machine",
+                    step=step,
+                    at=[1.8e9 + step, None],
+                    cpu_percent=[50.0, 60.0],
+                    **{"gpu0.power_watts": [9.0, 8.0]},
+                )
+        log.write("report", step=STEPS, spans=span, counters={"text.hits": 5, "text.misses": 1}, late={"step.traces": 1},  # noqa: E501
                   steps=STEPS, utterances=480.0, timings={"window": window}, traces_after_start=1,
-                  machine={"description": {"cpu": "x", "cpus": 2, "memory_bytes": 10**9, "gpu": "none"}, "columns": columns})  # fmt: skip
+                  machine={"description": {"cpu": "x", "cpus": 2, "memory_bytes": 10**9, "gpu": "none"}, "columns": columns})  # fmt: skip  # noqa: E501
         log.write("resume", step=STEPS - 5)
         log.write("end", step=STEPS, why="done", seconds=9.0)
 
@@ -240,7 +260,9 @@ def write_model(folder: Path) -> None:
     tokens, audio = TextFrontend(kind="characters").settings(), AudioSettings().fingerprint()
     symbols = list(TokenTable.base().symbols)[:200]
     ModelDescription("tiny", 32, symbols, symbols[5:90], ["en-us", "de"], ["one"], tokens, audio).save(folder)
-    weights.save(folder / "weights.safetensors", {"a/kernel": np.ones((3, 4), np.float32), "a/bias": np.zeros(4, np.float32)})
+    weights.save(
+        folder / "weights.safetensors", {"a/kernel": np.ones((3, 4), np.float32), "a/bias": np.zeros(4, np.float32)}
+    )
     save_reference(folder, [np.full((50, 80), -5.0, np.float32)], 32)
     write_state(folder, {"step": 5, "metric": 0.5, "sequence": 1, "state": {"seed": 0, "feed": {"step": 5}}})
 
@@ -248,7 +270,10 @@ def write_model(folder: Path) -> None:
 def reseal(folder: Path, state: dict[str, Any]) -> None:
     state.pop("xxh3_state_json", None)
     if isinstance(state.get("files"), dict):
-        state["files"] = {name: hash_file(folder / name) if (folder / name).is_file() else value for name, value in state["files"].items()}
+        state["files"] = {
+            name: hash_file(folder / name) if (folder / name).is_file() else value
+            for name, value in state["files"].items()
+        }
     try:
         state["xxh3_state_json"] = fingerprint(state)
     except (UnicodeEncodeError, ValueError):
@@ -325,7 +350,9 @@ def change_run(run: Path, rng: Rng, victims: Path, mutate: Callable[[bytes, Rng]
         return "file"
     if kind < 0.5:
         path = run / "config.yaml"
-        path.write_bytes(dumped(change({"data": {"batch_size": 8, "lexicon": [["en", "a", "b"]]}, "training": {"steps": 5}}, rng)))
+        path.write_bytes(
+            dumped(change({"data": {"batch_size": 8, "lexicon": [["en", "a", "b"]]}, "training": {"steps": 5}}, rng))
+        )
         return "config"
     if kind < 0.7:
         names = ["lock", "log.jsonl", "config.yaml", "report.html", "checkpoints/last", "checkpoints/.saving-step-7",
@@ -377,7 +404,7 @@ KINDS: dict[str, tuple[str, Any, Any, Any]] = {
 }
 
 
-class tolerated:  # noqa: N801 - reads as `contextlib.suppress` does
+class tolerated:
     """Our own errors, and what the operating system refuses, are a way to end."""
 
     def __enter__(self) -> None:
@@ -388,7 +415,10 @@ class tolerated:  # noqa: N801 - reads as `contextlib.suppress` does
 
 
 def state_of(folder: Path) -> dict[str, Any]:
-    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in sorted(folder.rglob("*"))}
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
 
 
 def one_artefact(kind: str, rng: Rng, folder: Path, whole: Path, run: Run, mutate: Any) -> str:

@@ -363,7 +363,9 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="with --only: leave its files here")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--artefacts", choices=KINDS, help="what a stranger may send")
-    parser.add_argument("--silence", type=float, default=HANG_SECONDS, help="seconds on the clock; more on a busy machine")
+    parser.add_argument(
+        "--silence", type=float, default=HANG_SECONDS, help="seconds on the clock; more on a busy machine"
+    )
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--room", type=Path, help=argparse.SUPPRESS)

@@ -51,7 +51,7 @@ def killed(action: Action, room: Path, n: int, exchanges: bool) -> bool:
         with contextlib.ExitStack() as stack:
             left = _count_moves(stack, n)
             if not exchanges:
-                stack.enter_context(mock.patch.object(files, "exchange", lambda *_: False))
+                stack.enter_context(mock.patch.object(files, "exchange", return_value=False))
             action(room)
             (room.parent / "moves").write_text(str(n - left[0]))
             os._exit(0)
@@ -80,7 +80,11 @@ def _count_moves(stack: contextlib.ExitStack, n: int) -> list[int]:
 def tree(room: Path) -> dict[str, bytes | str]:
     """What is there, under which name; not how often a checkpoint was saved, nor who holds a lock."""
     return {
-        str(path.relative_to(room)): os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+        str(path.relative_to(room)): os.readlink(path)
+        if path.is_symlink()
+        else path.read_bytes()
+        if path.is_file()
+        else ""
         for path in sorted(room.rglob("*"))
         if path.name not in ("state.json", "lock")
     }
@@ -148,7 +152,9 @@ CASES: dict[str, tuple[Callable[[Path], None], Action, Action]] = {
 }
 
 
-def one_kill(case: str, exchanges: bool, folder: Path, corpora: Path, expected: dict[Any, Any], chance: random.Random) -> bool:
+def one_kill(
+    case: str, exchanges: bool, folder: Path, corpora: Path, expected: dict[Any, Any], chance: random.Random
+) -> bool:
     """True if it was killed before it ended."""
     before, action, check = CASES[case]
     room = folder / "room"
@@ -160,7 +166,7 @@ def one_kill(case: str, exchanges: bool, folder: Path, corpora: Path, expected: 
     moves, wanted = expected[key]
     hit = killed(action, room, chance.randint(1, moves), exchanges)
     check(room)
-    patch = contextlib.nullcontext() if exchanges else mock.patch.object(files, "exchange", lambda *_: False)
+    patch = contextlib.nullcontext() if exchanges else mock.patch.object(files, "exchange", return_value=False)
     with patch:
         action(room)
     found = tree(room)
@@ -187,6 +193,7 @@ def moves_of(case: str, exchanges: bool, folder: Path, corpora: Path) -> tuple[i
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200, help="of each case, half of them without atomic exchange")
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=[*CASES])
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -195,7 +202,7 @@ def main() -> int:
         folder, corpora = Path(name), Path(name) / "corpora"
         LAYOUTS["ljspeech"](corpora / "corpus")
         LAYOUTS["piper"](corpora / "second")
-        for case in CASES:
+        for case in arguments.cases:
             done: Counter[bool] = Counter()
             expected: dict[Any, Any] = {}
             for n in range(arguments.kills):
@@ -203,7 +210,10 @@ def main() -> int:
                     done[one_kill(case, n % 2 == 0, folder, corpora, expected, chance)] += 1
                 except Exception as error:  # noqa: BLE001 - whatever it is, it is what this file looks for
                     failures += 1
-                    print(f"  FOUND: {case}, {'exchange' if n % 2 == 0 else 'two renames'}: {type(error).__name__}: {error}", flush=True)
+                    print(
+                        f"  FOUND: {case}, {'exchange' if n % 2 == 0 else 'two renames'}: {type(error).__name__}: {error}",  # noqa: E501
+                        flush=True,
+                    )
                     shutil.rmtree(folder / "room", ignore_errors=True)
             print(f"{case}: {done[True]} killed, {done[False]} ended before, {failures} findings so far", flush=True)
     return 1 if failures else 0

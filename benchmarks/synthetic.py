@@ -122,7 +122,11 @@ def seal_index_only(cache: Path, lengths: dict[str, int], utterances: int) -> No
         "format": FORMAT,
         "mode": "precompute",
         "fingerprints": {name: fingerprint(value) for name, value in settings.items()},
-        "checksums": {name: hash_file(cache / name) for name in [*lengths, REJECTED] if name not in payload_files(MODES["precompute"])},
+        "checksums": {
+            name: hash_file(cache / name)
+            for name in [*lengths, REJECTED]
+            if name not in payload_files(MODES["precompute"])
+        },
         "id": f"index-only-{utterances}",
         "settings": settings,
         "corpora": [{"corpus": _READ_AS, "name": "synthetic", "digest": "", "rows": utterances}],

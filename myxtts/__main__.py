@@ -1,4 +1,4 @@
-"""`myxtts`, and `python -m myxtts`: Ctrl-C while the verbs are still being imported ends it as later, without a traceback."""
+"""`myxtts`, and `python -m myxtts`: Ctrl-C while verbs are still being imported is no traceback either."""
 
 import sys
 

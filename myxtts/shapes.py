@@ -3,8 +3,8 @@
     misfit(body, {"step": Number(0, 100), "names": [str], "sizes": Each(int)})   # "names[3] is null, expected a text"
 
 A shape is `str`, `bool`, `int`, `Number(low, high)`, `None`, `Any`, `[shape]` for a list, `{key: shape}` for an object
-that has these keys (others are nobody's business), `Each(shape)` for one with any keys, `Maybe(shape)` for a key that
-may be missing, `Only({...})` where no other may be, a tuple for one of several, or a frozenset of the values themselves.
+that has these keys (others are nobody's business, unless it is `Only({...})`), `Each(shape)` for one with any keys,
+`Maybe(shape)` for a key that may be missing, a tuple for one of several, or a frozenset of the values themselves.
 """
 
 from __future__ import annotations

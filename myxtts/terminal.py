@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 
-# C0 and C1 controls but tab and newline; what turns the direction of writing; half surrogates (names that are no UTF-8).
+# C0 and C1 controls but tab and newline; what turns the direction of writing; half surrogates (no UTF-8).
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

@@ -1,4 +1,4 @@
-"""What nobody foresaw ends a verb as an error does: exit code 2, one line, one JSON object; never 1, which accuses data."""
+"""What nobody foresaw ends a verb as an error does: exit code 2, one line, one JSON object; never 1."""
 
 import json
 import subprocess

@@ -48,7 +48,7 @@ def _what_happened() -> str:
         if found < expected:
             cure = shlex.join(["myxtts", "verify", str(path.parent), "--fix"])
             return (
-                f"{path} was cut off while it was read: it has {found} bytes, expected {expected}; run '{cure} CORPUS', "
-                "then the same command again to resume"
+                f"{path} was cut off while it was read: it has {found} bytes, expected {expected}; run '{cure} CORPUS' "
+                "and then the same command again to resume"
             )
     return "a file could not be read any more while it was mapped: check the disk, then run the same command again"

@@ -36,7 +36,7 @@ def read_journal(path: Path) -> list[dict[str, Any]]:
         lines = read_regular(path, _MOST_BYTES).split(b"\n")[:-1]
     except OSError:
         return []  # missing, or nothing that a packer would have left
-    entries: list[dict[str, Any]] = []
+    entries: list[Any] = []
     for line in lines:
         text, _, checksum = line.rpartition(b"\t")
         entry = _parse(text) if xxhash.xxh3_64_hexdigest(text).encode() == checksum else None

@@ -1,7 +1,7 @@
 """Whether a cache is possible at all: for one that a stranger has made or changed, and sealed again.
 
-Checksums find accidents. They do not find an index whose author meant it to point past the end of a file, a speaker that
-has no name or a length of 2^60 rows. What passes here can be read without looking again.
+Checksums find accidents. They do not find an index whose author meant it to point past the end of a file, a speaker
+that has no name or a length of 2^60 rows. What passes here can be read without looking again.
 """
 
 from __future__ import annotations

@@ -85,7 +85,8 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
         return found  # without a sound index nobody knows where an utterance begins
     columns = {name: _column(cache, name) for name in INDEX}
     if wrong := impossible_index(body, columns):
-        return [*found, Damage(*wrong.split(" ", 1))]
+        file, _, what = wrong.partition(" ")
+        return [*found, Damage(file, what)]
     return found + _verify_payload(cache, body, progress)
 
 
@@ -187,7 +188,9 @@ def _name(cache: Path, file: str, utterance: int) -> Damage:
         return Damage(file, "has a damaged padding row")
     ends, ids = _column(cache, "id_end"), _column(cache, "id_bytes")
     start = int(ends[utterance - 1]) if utterance else 0
-    return Damage(file, "is damaged", utterance, ids[start : int(ends[utterance])].tobytes().decode(errors="backslashreplace"))
+    return Damage(
+        file, "is damaged", utterance, ids[start : int(ends[utterance])].tobytes().decode(errors="backslashreplace")
+    )
 
 
 def repair(

@@ -70,7 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(as_json, 2, "OSError", f"{error.filename or 'the system'}: {error.strerror or error}")
     except MemoryError:
-        return _fail(as_json, 2, "MemoryError", "the memory is not enough: close other programs, or use a larger machine")
+        return _fail(
+            as_json, 2, "MemoryError", "the memory is not enough: close other programs, or use a larger machine"
+        )
     except Exception as error:  # noqa: BLE001 - the one place: an exit code of 1 would say that data is damaged
         return _fail(as_json, 2, "InternalError", _for_the_bug_report(error))
 

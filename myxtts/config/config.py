@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -275,7 +274,7 @@ def _without_repeats(loader: _Loader, node: yaml.MappingNode, deep: bool = False
     return yaml.constructor.BaseConstructor.construct_mapping(loader, node, deep)
 
 
-_Loader.construct_mapping = _without_repeats  # type: ignore[method-assign]
+_Loader.construct_mapping = _without_repeats  # type: ignore[method-assign, assignment]
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), [*"-+0123456789"])
 
 

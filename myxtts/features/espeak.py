@@ -104,7 +104,7 @@ def _loaded(kind: Any, library: str, data: Path) -> Any:
     """phonemizer's door to a copy of the library. The copy is deleted as soon as it is loaded and not when the process
     ends: one that is killed would leave 1 MB in the temporary folder each time."""
 
-    class Api(kind):  # type: ignore[misc]
+    class Api(kind):
         @staticmethod
         def _delete(_: Any, folder: str) -> None:
             shutil.rmtree(folder, ignore_errors=True)

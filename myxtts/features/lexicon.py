@@ -160,7 +160,9 @@ def _tidy(ipa: str) -> str:
 
 def _checked(entry: tuple[str, ...], where: str) -> Entry:
     if len(entry) != 3 or not all(isinstance(part, str) and part.strip() for part in entry):
-        raise TextError(f"{where} is {reprlib.repr(entry)}, expected language, word and what is said, with tabs between them")
+        raise TextError(
+            f"{where} is {reprlib.repr(entry)}, expected language, word and what is said, with tabs between them"
+        )
     language, word, said = (part.strip() for part in entry)
     if not fold(clean(word), language):
         raise TextError(f"{where} is for {word!r}, which is left out of every text: give a word or a phrase")

@@ -111,5 +111,7 @@ def load_reference(folder: Path | str, frames: int) -> Reference | None:
     crops, lengths = tensors["reference"].astype(np.float32), tensors["lengths"]
     if lengths.shape != crops.shape[:1] or not 0 < len(lengths) <= _MOST_CROPS or not np.isfinite(crops).all() \
             or lengths.min() < 1 or lengths.max() > frames:  # fmt: skip
-        raise CheckpointDamaged(f"{path} holds no voice (no crops, or none that can be heard): remove it and give --voice")
+        raise CheckpointDamaged(
+            f"{path} holds no voice (no crops, or none that can be heard): remove it and give --voice"
+        )
     return Reference(crops, lengths.astype(np.int32))

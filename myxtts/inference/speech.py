@@ -56,7 +56,7 @@ class SpeechFile:
         self._peak = 0.0
 
     def __enter__(self) -> SpeechFile:
-        self._waiting = tempfile.TemporaryFile(dir=self.path.parent)  # noqa: SIM115 - closed by __exit__
+        self._waiting = tempfile.TemporaryFile(dir=self.path.parent)
         return self
 
     @property
@@ -79,9 +79,10 @@ class SpeechFile:
     def _finish(self) -> None:
         scale = np.float32(min(1.0, _PEAK / max(self._peak, _PEAK)))
         self._waiting.seek(0)
-        with _written(self.path) as file, soundfile.SoundFile(
-            file, "w", SAMPLE_RATE, 1, format=self.kind, subtype="PCM_16"
-        ) as sound:
+        with (
+            _written(self.path) as file,
+            soundfile.SoundFile(file, "w", SAMPLE_RATE, 1, format=self.kind, subtype="PCM_16") as sound,
+        ):
             while block := self._waiting.read(_BLOCK_BYTES):
                 sound.write(np.frombuffer(block, np.float32) * scale)
 

@@ -27,8 +27,8 @@ from myxtts.models.xtts import XTTS
 
 AnyVoice = AnyReference | Voice | None
 _MUTE = (
-    "the model makes no sound of this text: its weights or the voice are not what was trained; give another --voice, or "
-    "another checkpoint of the run"
+    "the model makes no sound of this text: its weights or the voice are not what was trained; give another --voice "
+    "or another checkpoint of the run"
 )
 
 

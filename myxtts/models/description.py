@@ -76,8 +76,8 @@ class ModelDescription:
         wrong = sorted({each.name for each in fields(cls)}.symmetric_difference(values))
         if wrong:
             raise CheckpointDamaged(f"{folder}/{MODEL} lacks or does not know {', '.join(wrong)}: copy the model again")
-        if wrong := misfit(values, _SHAPE):
-            raise CheckpointDamaged(f"{folder}/{MODEL}: {wrong}: copy the model again")
+        if unfit := misfit(values, _SHAPE):
+            raise CheckpointDamaged(f"{folder}/{MODEL}: {unfit}: copy the model again")
         try:
             return cls(**values)
         except CheckpointError as error:

@@ -127,6 +127,8 @@ def set_weights(model: Any, tensors: Mapping[str, np.ndarray]) -> None:
     broken = [name for name in wanted if not _is_finite(tensors[name])]
     if broken:
         more = f" and {len(broken) - 1} more tensors hold" if len(broken) > 1 else " holds"
-        raise CheckpointDamaged(f"the weights are no numbers: {broken[0]}{more} NaN or infinities: use another checkpoint")
+        raise CheckpointDamaged(
+            f"the weights are no numbers: {broken[0]}{more} NaN or infinities: use another checkpoint"
+        )
     for name, variable in wanted.items():
         variable.assign(tensors[name])
