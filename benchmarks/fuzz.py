@@ -1,10 +1,11 @@
 """Whatever is in the files, a verb ends with a listed rejection or a clear error: mutated inputs through the verbs.
 
     python benchmarks/fuzz.py --minutes 20 [--inputs 10000] [--seed 0] [--json]
+    python benchmarks/fuzz.py --artefacts caches|logs|models|runs --inputs 2000
 
 An input is a small corpus with mutated metadata or a mutated audio file, or a packed cache with a mutated file. A child
 process runs the verbs on one after the other; one that dies or is silent for 10 s is counted and replaced. Any input
-can be looked at again: `--only N --keep DIR`.
+can be looked at again: `--only N --keep DIR`. With `--artefacts` an input is what a stranger may send: artefacts.py.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import soundfile
+from artefacts import KINDS, one_artefact
 
 GOOD = 5
 HANG_SECONDS = 10.0
@@ -159,9 +161,21 @@ def run(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
     if "Traceback" in errors:
         raise Finding(f"{words[0]} printed a traceback: {errors[-800:]}")
     result = json.loads(said)
+    if code == 2 and result["error"]["type"] in ("InternalError", "MemoryError"):
+        raise Finding(f"{words[0]}: {_bug_report(result['error']['message'])}")
     if code not in (0, 1, 2) or (code == 2) != ("error" in result):
         raise Finding(f"{words[0]} ended with {code} and {list(result)[:5]}")
     return code, result
+
+
+def _bug_report(message: str) -> str:
+    """The traceback that the message names; its file is not left behind."""
+    path = Path(message.rpartition(" ")[2])
+    if not path.is_file():
+        return message
+    text = path.read_text()
+    path.unlink()
+    return text[-1200:]
 
 
 def _text(stream: io.TextIOWrapper) -> str:
@@ -238,9 +252,16 @@ def bad_cache(folder: Path, rng: np.random.Generator, whole: Path) -> str:
     return f"cache: {'mended' if changed else 'unchanged'}"
 
 
-def one_input(number: int, seed: int, folder: Path, whole: Path) -> str:
+def one_input(number: int, seed: int, folder: Path, whole: Path, artefacts: str | None) -> str:
     rng = np.random.default_rng([seed, number])
     folder.mkdir(parents=True, exist_ok=True)
+    if artefacts:
+        try:
+            return one_artefact(artefacts, rng, folder, whole, run, mutate)
+        except Finding:
+            raise
+        except Exception as error:
+            raise Finding(traceback.format_exc(limit=-6)) from error
     kind = rng.random()
     if kind < 0.45:
         return bad_metadata(folder, rng)
@@ -250,28 +271,39 @@ def one_input(number: int, seed: int, folder: Path, whole: Path) -> str:
 # ---- the child and its parent ---------------------------------------------------------------------------------------
 
 
-def child(numbers: range, seed: int, room: Path) -> None:
-    """Runs inputs; before and after each a line on stdout says so."""
+def make_whole(room: Path) -> Path:
+    """A sound cache and its corpus, and another corpus that could be added to it."""
     whole = room / "whole" / "w.cache"
     if not whole.exists():
         LAYOUTS["ljspeech"](room / "whole" / "corpus")
+        LAYOUTS["piper"](room / "whole" / "second")
         run("pack", room / "whole" / "corpus", "-o", whole, *CHARACTERS)
+    return whole
+
+
+def child(numbers: range, seed: int, room: Path, artefacts: str | None) -> None:
+    """Runs inputs; before and after each a line on stdout says so."""
+    whole = make_whole(room)
     for number in numbers:
         print(json.dumps({"starts": number}), flush=True)
-        folder = room / f"input{number}"
+        folder, began = room / f"input{number}", time.process_time()
         try:
-            outcome = {"is": one_input(number, seed, folder, whole)}
+            outcome = {"is": one_input(number, seed, folder, whole, artefacts)}
         except Finding as finding:
             outcome = {"found": str(finding)}
         shutil.rmtree(folder, ignore_errors=True)
+        if time.process_time() - began > HANG_SECONDS:
+            outcome = {"found": f"it took {time.process_time() - began:.0f} s of CPU: {outcome}"}
         print(json.dumps({"ends": number, **outcome}), flush=True)
 
 
 class Parent:
     """Runs children over a range of inputs; a child that dies or hangs is a finding and is replaced."""
 
-    def __init__(self, numbers: range, seed: int, room: Path, ends_at: float):
+    def __init__(self, numbers: range, seed: int, room: Path, ends_at: float, artefacts: str | None):
         self.left, self.seed, self.room, self.ends_at = numbers, seed, room, ends_at
+        self._of = ["--artefacts", artefacts] if artefacts else []
+        self.silence = HANG_SECONDS
         self.kinds: Counter[str] = Counter()
         self.findings: list[dict[str, Any]] = []
 
@@ -281,9 +313,9 @@ class Parent:
 
     def _one_child(self) -> None:
         command = [sys.executable, __file__, "--child", str(self.left.start), str(self.left.stop)]
-        process = subprocess.Popen([*command, "--seed", str(self.seed), "--room", str(self.room)],
+        process = subprocess.Popen([*command, "--seed", str(self.seed), "--room", str(self.room), *self._of],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
-        at, watch = None, threading.Timer(HANG_SECONDS + 20, process.kill)
+        at, watch = None, threading.Timer(self.silence + 20, process.kill)
         watch.start()
         errors: list[str] = []
         reader = threading.Thread(target=lambda: errors.extend(process.stderr or []), daemon=True)
@@ -300,7 +332,7 @@ class Parent:
                 process.kill()
                 at = None
                 break
-            watch = threading.Timer(HANG_SECONDS, process.kill)
+            watch = threading.Timer(self.silence, process.kill)
             watch.start()
         watch.cancel()
         code = process.wait()
@@ -330,32 +362,37 @@ def main() -> int:
     parser.add_argument("--only", type=int, metavar="N", help="run one input and show what happens")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="with --only: leave its files here")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--artefacts", choices=KINDS, help="what a stranger may send")
+    parser.add_argument(
+        "--silence", type=float, default=HANG_SECONDS, help="seconds on the clock; more on a busy machine"
+    )
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--room", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        child(range(*arguments.child), arguments.seed, arguments.room)
+        child(range(*arguments.child), arguments.seed, arguments.room, arguments.artefacts)
         return 0
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
         if arguments.only is not None:
-            whole = Path(folder) / "whole" / "w.cache"
-            LAYOUTS["ljspeech"](Path(folder) / "whole" / "corpus")
-            run("pack", Path(folder) / "whole" / "corpus", "-o", whole, *CHARACTERS)
-            print(one_input(arguments.only, arguments.seed, arguments.keep or Path(folder) / "input", whole))
+            place = arguments.keep or Path(folder) / "input"
+            print(one_input(arguments.only, arguments.seed, place, make_whole(Path(folder)), arguments.artefacts))
             return 0
         return fuzz(arguments, Path(folder))
 
 
 def fuzz(arguments: argparse.Namespace, folder: Path) -> int:
-    cores = len(os.sched_getaffinity(0))
+    cores = arguments.processes
     started = time.monotonic()
     edges = np.linspace(0, arguments.inputs, cores + 1).astype(int)
     ends_at = started + 60 * arguments.minutes
     parents = [
-        Parent(range(int(first), int(end)), arguments.seed, folder / f"room{first}", ends_at)
+        Parent(range(int(first), int(end)), arguments.seed, folder / f"room{first}", ends_at, arguments.artefacts)
         for first, end in zip(edges[:-1], edges[1:], strict=True)
     ]
+    for parent in parents:
+        parent.silence = arguments.silence
     threads = [threading.Thread(target=parent.run) for parent in parents]
     for thread in threads:
         thread.start()

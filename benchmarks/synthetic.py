@@ -13,6 +13,7 @@ from myxtts.cache.format import (
     HEADER_BYTES,
     MANIFEST,
     MODES,
+    REJECTED,
     TOKENS,
     array_type,
     column_file,
@@ -23,7 +24,10 @@ from myxtts.cache.format import (
     row_bytes,
 )
 from myxtts.cache.manifest import dump_manifest
+from myxtts.cache.settings import PackSettings
+from myxtts.features.audio import AudioSettings
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
+from myxtts.features.text import TextFrontend
 from myxtts.files import fingerprint, hash_file
 
 WORDS = """amber basket candle distant evening forest garden harbour island journey kitchen ladder morning narrow ocean
@@ -108,16 +112,24 @@ def write_sparse(path: Path, rows: int) -> None:
         file.truncate(HEADER_BYTES + rows * row_bytes(dtype, shape))
 
 
+_READ_AS = {"layout": "ljspeech", "speaker": "speaker", "language": "en-us"}
+
+
 def seal_index_only(cache: Path, lengths: dict[str, int], utterances: int) -> None:
-    settings = {"audio": {}, "mel": {}, "tokens": {}}
+    settings = PackSettings(AudioSettings(), TextFrontend(kind="characters")).groups()
+    (cache / REJECTED).touch()
     body = {
         "format": FORMAT,
         "mode": "precompute",
         "fingerprints": {name: fingerprint(value) for name, value in settings.items()},
-        "checksums": {name: hash_file(cache / name) for name in lengths if name.startswith("index.")},
+        "checksums": {
+            name: hash_file(cache / name)
+            for name in [*lengths, REJECTED]
+            if name not in payload_files(MODES["precompute"])
+        },
         "id": f"index-only-{utterances}",
         "settings": settings,
-        "corpora": [],
+        "corpora": [{"corpus": _READ_AS, "name": "synthetic", "digest": "", "rows": utterances}],
         "lengths": lengths,
         "utterances": utterances,
         "rejected": {},

@@ -1,3 +1,17 @@
-from myxtts.cli import main
+"""`myxtts`, and `python -m myxtts`: Ctrl-C while verbs are still being imported is no traceback either."""
 
-raise SystemExit(main())
+import sys
+
+
+def run() -> int:
+    try:
+        from myxtts.cli import main
+
+        return main()
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted: run the same command again to resume\n")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -111,7 +111,7 @@ def test_importing_the_cli_imports_no_room():
         "print(sorted(rooms), 'numpy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['cli', 'errors'] False"
+    assert done.stdout.strip() == "['cli', 'errors', 'terminal'] False"
 
 
 @pytest.mark.parametrize("name", ["rejected.jsonl", "index.language.npy", "tokens.npy"])

@@ -214,3 +214,45 @@ def test_settings_that_do_not_fit_the_cache_name_the_command(tmp_path, capsys):
     assert main(["pack", str(corpus), "-o", str(cache), *CHARACTERS]) == 0
     assert main(["pack", str(corpus), "-o", str(cache), *CHARACTERS, "--set", "data.trim_silence=false"]) == 2
     assert "myxtts pack --rebuild" in capsys.readouterr().err
+
+
+def test_a_mapped_file_that_is_cut_off_is_named(tmp_path):
+    """SIGBUS: without a handler the process ends without a word."""
+    folder = write_corpus(tmp_path / "voice", 3)
+    pack(open_corpus(folder), tmp_path / "x.cache", SETTINGS)
+    script = (
+        "import os, sys\nfrom pathlib import Path\nfrom myxtts.cache.cut_off import explain_cut_off_files\n"
+        "from myxtts.cache.reader import Cache\ncache = Cache(Path(sys.argv[1]))\n"
+        "explain_cut_off_files(lambda text: print(text, file=sys.stderr))\n"
+        "os.truncate(cache.folder / 'mel.npy', 1000)\ncache.mel[-1].sum()\nprint('read')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path / "x.cache"], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "mel.npy was cut off while it was read: it has 1000 bytes" in done.stderr
+    assert "myxtts verify" in done.stderr
+
+
+def test_a_corpus_folder_whose_name_is_not_utf8(tmp_path, capsys):
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/k\xff"))
+    os.rename(write_corpus(tmp_path / "voice", 3), folder)
+    cache = tmp_path / "x.cache"
+    assert main(["check", str(folder), "--list", str(tmp_path / "l.jsonl"), *CHARACTERS]) == 0
+    assert main(["pack", str(folder), "-o", str(cache), *CHARACTERS]) == 0
+    assert Cache(cache).body["corpora"][0]["name"] == "k\\xff"
+    other = write_corpus(tmp_path / "other", 3)
+    assert main(["pack", str(other), "-o", str(tmp_path / "y.cache"), *CHARACTERS]) == 0
+    assert main(["add", str(folder), "-o", str(tmp_path / "y.cache")]) == 0
+    assert "bug" not in capsys.readouterr().err
+
+
+def test_a_repair_that_was_killed_when_it_was_done_leaves_nothing(tmp_path):
+    folder, cache = write_corpus(tmp_path / "voice", 3), tmp_path / "x.cache"
+    pack(open_corpus(folder), cache, SETTINGS)
+    building_folder(cache).mkdir()
+    (building_folder(cache) / "mel.npy").write_bytes(b"old")
+    (cache / "journal").write_bytes(b"")
+    assert main(["verify", str(cache), "--fix", str(folder), "--json"]) == 0
+    assert not building_folder(cache).exists()
+    assert not (cache / "journal").exists()

@@ -46,6 +46,7 @@ from myxtts.corpus.utterance import Rejected, Row, Utterance
 from myxtts.errors import CacheLocked
 from myxtts.features.token_table import TokenTable
 from myxtts.files import clone_file, empty_folder, write_whole
+from myxtts.terminal import name_as_text
 
 
 def add(
@@ -86,7 +87,7 @@ def _start(
     table = TokenTable(body["token_table"])
     if load_manifest(cache) != body:  # between our reading it and our taking the lock
         raise CacheLocked(f"another process has just changed {cache}: run the same command again")
-    source = {"corpus": corpus.defaults, "corpus_name": corpus.folder.name}
+    source = {"corpus": corpus.defaults, "corpus_name": name_as_text(corpus.folder.name)}
     plan = {**settings.to_dict(), **source, "corpora": body["corpora"], "added_to": body["id"]}
     going_on = go_on(corpus, building, plan, table)
     if going_on is not None:

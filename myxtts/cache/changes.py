@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from myxtts.cache.format import REJECTED
 from myxtts.cache.pack import corpora_in
 from myxtts.cache.reader import Cache
+from myxtts.cache.rejected import read_rejected
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
 from myxtts.features.letters import clean
@@ -54,5 +53,4 @@ def _names(cache: Cache, utterance: int) -> tuple[str, str, str]:
 
 
 def _rejected_ids(cache: Cache) -> set[str]:
-    with open(cache.folder / REJECTED, encoding="utf-8") as file:
-        return {json.loads(line)["id"] for line in file}
+    return {row["id"] for row in read_rejected(cache.folder)}

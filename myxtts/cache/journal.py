@@ -12,20 +12,45 @@ from typing import Any
 
 import xxhash
 
-from myxtts.files import open_append, write_whole
+from myxtts.files import open_append, read_regular, write_whole
+from myxtts.shapes import COUNT, Each, Only, fits
+
+_MOST_BYTES = 1 << 28
+_COMMIT = Only(
+    {
+        "rows_read": COUNT,
+        "digest": str,
+        "lengths": Each(COUNT),
+        "rejected_bytes": COUNT,
+        "reasons": Each(COUNT),
+        "speakers": [str],
+        "languages": [str],
+        "new_tokens": [str],
+    }
+)
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
-    """The lines up to the first that is torn or damaged; empty if there is no journal."""
-    if not path.is_file():
-        return []
-    entries = []
-    for line in path.read_bytes().split(b"\n")[:-1]:
+    """The lines up to the first that is torn, damaged or no line of ours; empty if there is no journal."""
+    try:
+        lines = read_regular(path, _MOST_BYTES).split(b"\n")[:-1]
+    except OSError:
+        return []  # missing, or nothing that a packer would have left
+    entries: list[Any] = []
+    for line in lines:
         text, _, checksum = line.rpartition(b"\t")
-        if xxhash.xxh3_64_hexdigest(text).encode() != checksum:
+        entry = _parse(text) if xxhash.xxh3_64_hexdigest(text).encode() == checksum else None
+        if not fits(entry, _COMMIT if entries else Each(Any)):
             break
-        entries.append(json.loads(text))
+        entries.append(entry)
     return entries
+
+
+def _parse(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 class Journal:

@@ -8,6 +8,7 @@ from typing import Any
 
 from myxtts.cache.format import FORMAT, MANIFEST
 from myxtts.cache.publish import mend
+from myxtts.cache.sound import impossible_body
 from myxtts.errors import CacheDamaged, CacheError
 from myxtts.files import fingerprint, read_regular
 
@@ -46,11 +47,13 @@ def load_manifest(folder: Path) -> dict[str, Any]:
                          f"'myxtts pack --rebuild CORPUS -o {folder}'")  # fmt: skip
     if dump_manifest(body) != raw:
         raise CacheDamaged(_damaged(path))
+    if wrong := impossible_body(body):
+        raise CacheDamaged(_damaged(path, f"sealed, but no cache can be so: {wrong}"))
     return body
 
 
-def _damaged(path: Path) -> str:
+def _damaged(path: Path, how: str = "its checksum does not fit its content") -> str:
     return (
-        f"{path} is damaged (its checksum does not fit its content): run 'myxtts verify {path.parent} --fix CORPUS', "
+        f"{path} is damaged ({how}): run 'myxtts verify {path.parent} --fix CORPUS', "
         f"or 'myxtts pack --rebuild CORPUS -o {path.parent}'"
     )

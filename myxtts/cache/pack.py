@@ -34,6 +34,7 @@ from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.features.token_table import TokenTable
 from myxtts.files import empty_folder, publish
 from myxtts.monitor import current_monitor
+from myxtts.terminal import name_as_text
 
 log = logging.getLogger(__name__)
 
@@ -228,7 +229,7 @@ def _start(
 ) -> tuple[CacheWriter, Iterator[Row]]:
     """A writer that resumes where a killed run stopped, and the rows it has not read; else one that starts afresh."""
     symbols = xxhash.xxh3_64_hexdigest("\0".join(table.symbols).encode())
-    source = {"corpus": corpus.defaults, "corpus_name": corpus.folder.name}
+    source = {"corpus": corpus.defaults, "corpus_name": name_as_text(corpus.folder.name)}
     plan = {**settings.to_dict(), **source, "base_table": len(table), "base_symbols": symbols}
     going_on = go_on(corpus, building, plan, table)
     if going_on is not None:

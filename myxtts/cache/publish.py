@@ -19,6 +19,8 @@ from myxtts.files import is_still, needs_recovery, recover, try_lock
 
 
 def building_folder(cache: Path) -> Path:
+    if not cache.name:
+        raise CacheError(f"{cache} cannot be a cache, expected the name of a folder: choose another place with -o")
     return cache.with_name(f"{cache.name}.building")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myxtts.cache import cut_off
 from myxtts.cache.format import (
     BLOBS,
     HEADER_BYTES,
@@ -23,6 +24,7 @@ from myxtts.cache.format import (
     tracks_in,
 )
 from myxtts.cache.manifest import load_manifest
+from myxtts.cache.sound import impossible_index
 from myxtts.errors import CacheDamaged, CacheError
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.features.token_table import TokenTable
@@ -37,7 +39,7 @@ class Cache:
     """A published cache, read-only. Opening costs as much as the index is long, never as the audio is."""
 
     def __init__(self, folder: Path | str, verify: bool = True):
-        """`verify` also hashes the index (0.1 s for a million utterances), which detects a damaged one at once."""
+        """`verify` also hashes the index (0.1 s for a million utterances) and looks whether it is possible at all."""
         self.folder = Path(folder)
         self.body = load_manifest(self.folder)
         self.id: str = self.body["id"]
@@ -50,6 +52,8 @@ class Cache:
         self.tokens = self._map(TOKENS)  # int32 [n]
         index = index_columns(self.tracks)
         self.columns = {column: np.load(self.folder / column_file(column), mmap_mode="r") for column in index}
+        if verify and (wrong := impossible_index(self.body, self.columns)):
+            raise CacheDamaged(f"{self.folder}: {wrong}: run 'myxtts verify {self.folder}'")
         self._blobs = {blob: np.load(self.folder / column_file(blob), mmap_mode="r") for blob in BLOBS}
 
     def _map(self, name: str) -> NDArray[Any]:
@@ -61,6 +65,7 @@ class Cache:
         dtype, shape = array_type(name)
         with open(self.folder / name, "rb") as file:
             memory = mmap.mmap(file.fileno(), 0, flags=_MAP_FLAGS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        cut_off.remember(self.folder / name, len(memory))
         array = np.frombuffer(memory, dtype, offset=HEADER_BYTES).reshape(-1, *shape)
         if array.ctypes.data % _ALIGNMENT_BYTES and array.size:
             raise CacheError(f"{self.folder / name} is not {_ALIGNMENT_BYTES}-byte aligned: repack it with --rebuild")
@@ -119,7 +124,11 @@ class Cache:
     def _string(self, kind: str, utterance: int) -> str:
         ends = self.columns[f"{kind}_end"]
         start = int(ends[utterance - 1]) if utterance else 0
-        return self._blobs[f"{kind}_bytes"][start : int(ends[utterance])].tobytes().decode()
+        try:
+            return self._blobs[f"{kind}_bytes"][start : int(ends[utterance])].tobytes().decode()
+        except UnicodeDecodeError:
+            what = f"the {kind} of utterance {utterance} is not UTF-8"
+            raise CacheDamaged(f"{self.folder}: {what}: pack it again with --rebuild") from None
 
     def summary(self) -> dict[str, Any]:
         """What `myxtts info` shows."""

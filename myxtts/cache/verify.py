@@ -20,6 +20,7 @@ import xxhash
 
 from myxtts.cache.format import (
     HEADER_BYTES,
+    INDEX,
     MANIFEST,
     TOKENS,
     TRACKS,
@@ -39,6 +40,7 @@ from myxtts.cache.prepare import hash_rows
 from myxtts.cache.publish import building_lock
 from myxtts.cache.reader import check_files
 from myxtts.cache.settings import PackSettings
+from myxtts.cache.sound import impossible_index
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
 from myxtts.errors import CacheDamaged, CacheError, RowError
@@ -81,6 +83,10 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
     found = [Damage(name, what) for name, what in check_files(cache, body, hash_index=True)]
     if any(damage.file not in payload_files(TRACKS) for damage in found):
         return found  # without a sound index nobody knows where an utterance begins
+    columns = {name: _column(cache, name) for name in INDEX}
+    if wrong := impossible_index(body, columns):
+        file, _, what = wrong.partition(" ")
+        return [*found, Damage(file, what)]
     return found + _verify_payload(cache, body, progress)
 
 
@@ -182,7 +188,9 @@ def _name(cache: Path, file: str, utterance: int) -> Damage:
         return Damage(file, "has a damaged padding row")
     ends, ids = _column(cache, "id_end"), _column(cache, "id_bytes")
     start = int(ends[utterance - 1]) if utterance else 0
-    return Damage(file, "is damaged", utterance, ids[start : int(ends[utterance])].tobytes().decode())
+    return Damage(
+        file, "is damaged", utterance, ids[start : int(ends[utterance])].tobytes().decode(errors="backslashreplace")
+    )
 
 
 def repair(

@@ -37,6 +37,7 @@ from myxtts.cache.growing import GrowingArray
 from myxtts.cache.journal import Journal
 from myxtts.cache.manifest import dump_manifest
 from myxtts.cache.prepare import Packable, Refused, Stamp, hash_rows, stamp_of
+from myxtts.cache.rejected import read_rejected
 from myxtts.corpus.utterance import Row, Utterance
 from myxtts.features.token_table import TokenTable
 from myxtts.files import fingerprint, hash_file, open_append, write_whole
@@ -78,7 +79,7 @@ class CacheWriter:
         self._index = index_columns(self.tracks)
         self.rows_read, self.reasons = state.rows_read, Counter(state.reasons)
         # of a cache that is added to: a corpus that is added again brings its bad rows again
-        self._listed = _rejections(folder / REJECTED, entries[0]["rejected_bytes"]) if "added_to" in settings else set()
+        self._listed = _rejections(folder, entries[0]["rejected_bytes"]) if "added_to" in settings else set()
         self.table = TokenTable([*base_table.symbols, *state.new_tokens])
         self.speakers = {name: code for code, name in enumerate(state.speakers)}
         self.languages = {name: code for code, name in enumerate(state.languages)}
@@ -279,10 +280,8 @@ class CacheWriter:
             self._committer.shutdown(wait=True)
 
 
-def _rejections(path: Path, length: int) -> set[tuple[str, str]]:
-    with open(path, "rb") as file:
-        rows = [json.loads(line) for line in file.read(length).splitlines()]
-    return {(row["id"], row["reason"]) for row in rows}
+def _rejections(folder: Path, length: int) -> set[tuple[str, str]]:
+    return {(row["id"], row["reason"]) for row in read_rejected(folder, length)}
 
 
 class CorpusDigest:

@@ -16,6 +16,7 @@ from myxtts.cli.shared import (
     packing_bar,
     positive,
 )
+from myxtts.terminal import name_as_text
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Result:
     if "speaker" not in data.given:
         # Of one person more is more of the same; several are told apart by their folders.
         one = len(body["speakers"]) == 1
-        data = data.filled({"speaker": body["speakers"][0] if one else arguments.corpus.resolve().name})
+        data = data.filled({"speaker": body["speakers"][0] if one else name_as_text(arguments.corpus.resolve().name)})
         log.info("rows that name no speaker are of %s (--speaker NAME for another)", data.speaker)
     corpus = corpus_at(arguments.corpus, data)
     with packing_bar(corpus) as show:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,18 @@ def html_file(text: str) -> Path:
     path = Path(text)
     if path.is_dir() or not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"{text} cannot be written: give a file in a folder that exists")
+    if os.path.lexists(path) and not _is_page(path):
+        raise argparse.ArgumentTypeError(f"{text} is there and is no page in HTML: name another file, or remove it")
     return path
+
+
+def _is_page(path: Path) -> bool:
+    """Whether a report may take its place: a log of a run, a device or a recording would be lost."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        beginning = file.read(64).lstrip().lower()
+    return not beginning or beginning.startswith((b"<!doctype html", b"<html"))
 
 
 def run(arguments: argparse.Namespace) -> Result:

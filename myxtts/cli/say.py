@@ -42,25 +42,22 @@ def run(arguments: argparse.Namespace) -> Result:
     folder = find_checkpoint(arguments.model)  # once: a training that goes on meanwhile may find a better one
     request, voice = _checked(arguments, text, folder)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    from myxtts.inference.speech import join
+    from myxtts.inference.speech import SpeechFile
     from myxtts.inference.synthesizer import Synthesizer
 
     pieces = Synthesizer.load(folder).speak(request, voice)
-    spoken = []
-    with progress_bar(len(text), "speaking", "char") as bar:
+    with progress_bar(len(text), "speaking", "char") as bar, SpeechFile(arguments.output) as speech:
         for piece in pieces:
-            spoken.append(piece)
+            speech.add(piece)
             bar.update(len(piece.text))
-    speech = join(spoken)
-    speech.save(arguments.output)
     result = {
         "output": str(arguments.output),
         "seconds": round(speech.seconds, 3),
-        "sentences": len(spoken),
+        "sentences": speech.sentences,
         "skipped": speech.skipped,
         "timings": {name: round(value, 1) for name, value in speech.timings.items()},
     }
-    return 0, result, f"{arguments.output}: {speech.seconds:.1f} s of speech, {len(spoken)} sentence(s)"
+    return 0, result, f"{arguments.output}: {speech.seconds:.1f} s of speech, {speech.sentences} sentence(s)"
 
 
 def _checked(arguments: argparse.Namespace, text: str, folder: Path) -> tuple[Any, Any]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
+
+from myxtts.terminal import name_as_text
 
 Result = tuple[int, dict[str, Any], str]  # exit code, what --json prints, what a person reads
 
@@ -122,10 +126,24 @@ def load_config(arguments: argparse.Namespace) -> Any:
 
 def load_config_with_data(arguments: argparse.Namespace, ways: str = "") -> Any:
     """The config, which names the data."""
+    explain_cut_off_files(arguments)
     config = load_config(arguments)
     if config.data.dataset_path is None:
         raise UsageError(f"no data is named: give --data DATA, {ways}or a --config with data.dataset_path")
     return config
+
+
+def explain_cut_off_files(arguments: argparse.Namespace) -> None:
+    """For verbs that map a cache and keep reading it: who cuts its files off meanwhile is named."""
+    from myxtts.cache import cut_off
+
+    def say(message: str) -> None:
+        if arguments.json:
+            print(json.dumps({"error": {"type": "CacheDamaged", "message": message}}))
+        else:
+            print(f"\nerror: {message}", file=sys.stderr)
+
+    cut_off.explain_cut_off_files(say)
 
 
 def add_data_flag(parser: argparse.ArgumentParser, *documented: str) -> None:
@@ -159,7 +177,7 @@ def _names_of(paths: list[Path]) -> list[str]:
     """The name of each folder; with as much of the way to it as tells them apart."""
     ways = [path.resolve().parts for path in paths]
     for length in range(1, max(map(len, ways)) + 1):
-        names = ["/".join(way[-length:]).lstrip("/") for way in ways]
+        names = [name_as_text("/".join(way[-length:]).lstrip("/")) for way in ways]
         if len(set(names)) == len(set(ways)):
             break
     return names
@@ -234,9 +252,9 @@ def first_names(counts: dict[str, int], most: int = 6) -> str:
 
 
 def positive(text: str) -> int:
-    value = int(text) if text.lstrip("-").isdecimal() else 0
+    value = int(text) if text.lstrip("-").isdecimal() and len(text) < 20 else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number of 1 or more, of less than 20 digits")
     return value
 
 

@@ -20,6 +20,7 @@ from myxtts.cli.shared import (
     add_setting,
     add_verb,
     cache_of,
+    explain_cut_off_files,
     load_config,
     positive,
     values_of,
@@ -86,6 +87,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.data.starting_points import for_this_machine
     from myxtts.training.resume import is_started
 
+    explain_cut_off_files(arguments)
     config, folder = _settled(arguments)
     if arguments.reset:
         _confirm(folder, arguments.yes)

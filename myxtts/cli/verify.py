@@ -28,6 +28,7 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     from myxtts.cache.pack import load_table
+    from myxtts.cache.publish import clear_leftovers
     from myxtts.cache.settings import PackSettings
     from myxtts.cache.verify import repair, verify
 
@@ -41,6 +42,8 @@ def run(arguments: argparse.Namespace) -> Result:
 
         found = verify(cache, show)
     left = found
+    if arguments.fix and not found:
+        clear_leftovers(cache)  # of a repair that was killed when it was done
     if found and arguments.fix:
         corpus = corpus_as_packed(arguments.fix, cache, config)
         table = load_table(config.data.token_table)

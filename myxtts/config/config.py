@@ -14,14 +14,13 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from myxtts.config.settings import PRESET, Settings, nearest, setting
 from myxtts.errors import ConfigError
-from myxtts.files import write_whole
+from myxtts.files import read_regular, write_whole
 
 
 @dataclass
@@ -38,7 +37,7 @@ class DataConfig(Settings):
     trim_db: float = setting(45.0, "What lies this far below the clip's loudest frame is silence.", 10, 120)
     loudness_lufs: float | None = setting(None, "Bring each clip to this loudness (BS.1770); null leaves it.", -60, -5)
     min_seconds: float = setting(0.2, "A shorter clip is rejected.", 0)
-    max_seconds: float = setting(40.0, "A longer clip is rejected.", 0.1)
+    max_seconds: float = setting(40.0, "A longer clip is rejected.", 0.1, 6000)
 
     text_tokens: str = setting("phonemes", "What a token is.", choices=("phonemes", "characters"))
     normalise_text: bool = setting(True, "Read numbers, dates, money, units and abbreviations in words.")
@@ -254,20 +253,49 @@ def _sections(values: Any) -> dict[str, Any]:
     return sections
 
 
+_MOST_BYTES = 1 << 20  # of a file; ours have 3 kB, and a list of words may stand in one
+
+
 class _Loader(yaml.SafeLoader):
     """The safe loader, for which 1e-4 is a number, as in YAML 1.2; YAML 1.1 wants 1.0e-4 and takes this for a text."""
 
 
+def _without_repeats(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    """YAML forbids a key twice; PyYAML takes the last and says nothing."""
+    seen: set[Any] = set()
+    for key, _ in node.value:
+        name = getattr(key, "value", None)
+        if isinstance(name, str) and name in seen and key.tag != "tag:yaml.org,2002:merge":
+            raise yaml.constructor.ConstructorError(
+                None, None, f"'{name}' stands there twice: keep one of them", key.start_mark
+            )
+        seen.add(name if isinstance(name, str) else None)
+    loader.flatten_mapping(node)
+    return yaml.constructor.BaseConstructor.construct_mapping(loader, node, deep)
+
+
+_Loader.construct_mapping = _without_repeats  # type: ignore[method-assign, assignment]
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), [*"-+0123456789"])
 
 
 def read_yaml(path: str | os.PathLike[str]) -> Any:
     try:
-        return yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
+        return yaml.load(_content(path).decode(), _Loader)
     except OSError as error:
         raise ConfigError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{os.fspath(path)} is not YAML: {error}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date in month 13, a number of 5,000 digits
+        raise ConfigError(f"{os.fspath(path)} is not YAML: {_said(error)}") from None
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    if not os.fspath(path).startswith("/dev/"):
+        return read_regular(path, _MOST_BYTES)
+    with open(path, "rb") as file:  # --config <(...): the user's own, and not in a run that somebody else has sent
+        return file.read(_MOST_BYTES)
+
+
+def _said(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def preset_names() -> list[str]:
@@ -293,7 +321,7 @@ def _parse_overrides(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
             raise ConfigError(f"--set {text}: expected section.key=value, for example --set data.batch_size=48")
         try:
             values.setdefault(section, {})[key] = yaml.load(value, _Loader)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError, RecursionError):
             raise ConfigError(f"--set {text}: '{value}' is not a YAML value; quote it") from None
     return values
 

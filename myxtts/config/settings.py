@@ -6,6 +6,8 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import itertools
+import math
+import reprlib
 import types
 import typing
 from collections.abc import Collection, Iterable, Mapping
@@ -131,6 +133,10 @@ class _Key:
 
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", list: "a list"}
 _CACHE: dict[type, dict[str, _Key]] = {}
+_PATHS = ("_path", "_dir", "lexicon", "token_table")  # files may have any name
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother = 2, 200, 200
+_MOST = 2**53  # above, whole numbers are no longer exact as numbers of JSON
 
 
 def _fields(cls: type) -> dict[str, _Key]:
@@ -147,25 +153,39 @@ def _kinds(hint: Any) -> tuple[type, ...]:
 
 
 def _checked(name: str, key: _Key, value: Any) -> Any:
-    if type(value) is int and float in key.kinds and int not in key.kinds:
+    if type(value) is int and float in key.kinds and int not in key.kinds and abs(value) <= _MOST:
         value = float(value)
     if type(value) not in key.kinds:
         raise ConfigError(f"{name} is {_show(value)}, expected {key.expects()}")
+    if isinstance(value, str) and not name.endswith(_PATHS) and not _is_text(value):
+        raise ConfigError(f"{name} is {_show(value)}, which is not UTF-8: type it again, or give another one")
     outside = isinstance(value, int | float) and not isinstance(value, bool) and not _within(value, key.low, key.high)
     if outside or (key.choices and isinstance(value, str) and value not in key.choices):
         hint = nearest(value, key.choices) if key.choices and isinstance(value, str) else ""
         hint = hint if "did you mean" in hint else ""  # what is expected already lists the choices
-        raise ConfigError(f"{name} is {_show(value)}, expected {key.expects()}{hint}")
+        size = "" if isinstance(value, str) or abs(value) <= _MOST else f" and no more than {_MOST}"
+        raise ConfigError(f"{name} is {_show(value)}, expected {key.expects()}{size}{hint}")
     return value
 
 
+def _is_text(value: str) -> bool:
+    """Not so what a terminal or a file name of another encoding gave: it could not be stored in a cache."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _within(value: float, low: float | None, high: float | None) -> bool:
-    """False for NaN too."""
-    return (low is None or value >= low) and (high is None or value <= high) and value == value
+    """False too for NaN, infinities (of which JSON has none) and numbers that no step counter holds."""
+    within = (low is None or value >= low) and (high is None or value <= high)
+    return within and (abs(value) <= _MOST if isinstance(value, int) else math.isfinite(value))
 
 
 def _show(value: Any) -> str:
-    return f"{value!r} ({type(value).__name__})"
+    """Cut short: a value of YAML aliases to aliases is small in memory, and endless when it is written out."""
+    return f"{_SHORT.repr(value)} ({type(value).__name__})"
 
 
 def choices_of(cls: type[Settings], key: str) -> tuple[str, ...]:

@@ -71,8 +71,9 @@ class Layout:
             name,
             speaker,
             language,
-            *(os.fspath(part) for part in (audio, text) if not isinstance(part, RowError)),
-        ]
+            "" if isinstance(audio, RowError) else os.fspath(audio).removeprefix(os.fspath(self.folder)),
+            "" if isinstance(text, RowError) else text,
+        ]  # not the folder of the corpus: its name is no row's fault, and a path may have any bytes
         if not all(map(is_clean, cells)):
             return Rejected(row, printable(name), "bad_encoding", "the row holds a NUL or bytes that are not UTF-8")
         if isinstance(audio, RowError) or isinstance(text, RowError):

@@ -77,7 +77,11 @@ def _checked(utterance: Utterance, seen: set[int]) -> Row:
     def reject(reason: str, message: str) -> Rejected:
         return Rejected(utterance.row, utterance.id, reason, message)
 
-    key = xxhash.xxh3_64_intdigest(utterance.id.encode())
+    try:
+        key = xxhash.xxh3_64_intdigest(utterance.id.encode())
+        f"{utterance.speaker}{utterance.language}{utterance.text}".encode()
+    except UnicodeEncodeError:  # of names of files and folders; lines were looked at by their layout
+        return reject("bad_encoding", "the id, speaker, language or text is not UTF-8: rename the file or folder")
     if key in seen:
         return reject("duplicate_id", f"the id {utterance.id!r} was already used above")
     seen.add(key)

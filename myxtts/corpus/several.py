@@ -9,6 +9,7 @@ import xxhash
 
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Rejected, Row, Utterance
+from myxtts.terminal import name_as_text
 
 
 class Corpora(Corpus):
@@ -40,4 +41,4 @@ def _with_new_id(utterance: Utterance, part: Corpus, seen: set[int]) -> Row:
 
 
 def named_after(corpus: Corpus, id: str) -> str:
-    return f"{corpus.folder.name}/{id}"
+    return f"{name_as_text(corpus.folder.name)}/{id}"

@@ -130,7 +130,7 @@ def _read(records: Iterable[dict[str, Any]]) -> _Log:
         elif kind in ("start", "resume"):
             first = True  # the first batch is waited for by every run
         elif kind == "event":
-            log.events[record["event"]] += 1
+            log.events[record.get("event", "unnamed")] += 1
         elif kind == "machine":
             log.machine.append(record)
         elif kind == "report":

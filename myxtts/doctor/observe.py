@@ -14,7 +14,16 @@ import numpy as np
 from myxtts.doctor.batch_shape import rows_of, shape_of, typical, useful_share
 from myxtts.doctor.counters import python_calls, stage_times, tracing
 from myxtts.doctor.measurements import Measurements
-from myxtts.doctor.resident import Step, device_alone, double_time, graph_ms, is_compiled, run_step, short_time
+from myxtts.doctor.resident import (
+    Step,
+    device_alone,
+    double_time,
+    graph_ms,
+    is_compiled,
+    run_step,
+    short_time,
+    what_was_raised,
+)
 from myxtts.doctor.structure import Structure, structure_of
 from myxtts.errors import DiagnosisError
 from myxtts.machine.process import idle_seconds, memory_available_share, usable_cores, usage
@@ -141,8 +150,7 @@ class _Source:
                 raise
             except Exception as error:
                 raise DiagnosisError(
-                    f"the data raised {type(error).__name__}: {str(error)[:300]}; expected batches: iterate over it "
-                    "alone to see where"
+                    f"the data raised {what_was_raised(error)}; expected batches: iterate over it alone to see where"
                 ) from error
             yield batch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from myxtts.machine.process import usage
 log = logging.getLogger(__name__)
 
 DEVICE_SECONDS = 1.5
+_TRACEBACK = "Traceback (most recent call last):"
+_RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Warning|Iteration|Exit|Interrupt)\b.{0,300})", re.MULTILINE)
 _OPERATIONS_OF_A_STEP = 12  # fewer: a sleep, or another framework; nothing that a graph could make faster
 
 Step = Callable[[Any], Any]
@@ -76,9 +79,16 @@ def run_step(step: Step, batch: Any) -> None:
             _await(part)
     except Exception as error:
         raise DiagnosisError(
-            f"the step raised {type(error).__name__}: {str(error)[:300]}; expected a function of one batch as the "
-            "data gives it"
+            f"the step raised {what_was_raised(error)}; expected a function of one batch as the data gives it"
         ) from error
+
+
+def what_was_raised(error: Exception) -> str:
+    """The error in one line. What Python code raised inside a graph, TensorFlow tells as a text with its traceback: the
+    user's own error is the last line of that."""
+    text = str(error)
+    own = _RAISED.findall(text.partition(_TRACEBACK)[2])
+    return own[-1] if own else f"{type(error).__name__}: {text[:300]}"
 
 
 def _await(part: Any) -> None:

@@ -26,6 +26,10 @@ _FULL_SCALE = 32767.0 / 32768.0
 SILENT_PEAK = 1e-4
 TRIM_MARGIN_HOPS = 4
 _ENERGY_HOPS = 512  # 0.5 MB as float: in the second cache. Blocks of 64 hand the GIL over too often
+# A telephone to the fastest converters; the rate decides how much memory `max_seconds` are (1 GHz: 160 GB).
+_LEAST_RATE, _MOST_RATE = 1000, 768_000
+_UNKNOWN_LENGTH = 1 << 62  # libsndfile's frames of a file that does not say: 2^63 - 1
+_PIECE_FRAMES = 1 << 16
 _SHORT_DATA = re.compile(r"data : (\d+) \(should be (\d+)\)")  # in libsndfile's log of a file
 
 
@@ -83,8 +87,21 @@ def read_audio(path: str | os.PathLike[str], max_seconds: float | None = None) -
         return plain_wav
     with _sound_file(path, max_seconds) as file:
         plain = file.subtype == "PCM_16" and file.channels == 1
-        audio = file.read(dtype="int16" if plain else "float32")
+        audio = _read(file, "int16" if plain else "float32", max_seconds)
         return (audio.mean(axis=1) if audio.ndim == 2 else audio), file.samplerate
+
+
+def _read(file: Any, dtype: str, max_seconds: float | None) -> NDArray[Any]:
+    """All of it. What cannot be sought in (GSM 6.10, G.721, a streamed FLAC) does not know how long it is: that is read
+    in pieces, and given up where it becomes too long."""
+    if file.seekable():
+        return file.read(dtype=dtype)
+    pieces, frames = [], 0
+    while len(piece := file.read(_PIECE_FRAMES, dtype=dtype)):
+        pieces.append(piece)
+        frames += len(piece)
+        _refuse_long(frames / file.samplerate, max_seconds)
+    return np.concatenate(pieces) if pieces else np.empty(0, dtype)
 
 
 def most_samples(path: str | os.PathLike[str], max_seconds: float) -> int:
@@ -92,26 +109,41 @@ def most_samples(path: str | os.PathLike[str], max_seconds: float) -> int:
     found = plain_wav_length(path)
     if found is None or found[0] > found[1] * max_seconds:
         with _sound_file(path, max_seconds) as file:
-            found = file.frames, file.samplerate
+            known = file.frames if file.frames < _UNKNOWN_LENGTH else int(max_seconds * file.samplerate)
+            found = known, file.samplerate
     samples, rate = found
     return samples if rate == SAMPLE_RATE else samples * SAMPLE_RATE // rate + 2
+
+
+class _File(soundfile.SoundFile):
+    """soundfile seeks after each read, which fails in a FLAC that does not say how long it is."""
+
+    def seekable(self) -> bool:
+        return self.frames < _UNKNOWN_LENGTH and bool(super().seekable())
 
 
 @contextmanager
 def _sound_file(path: str | os.PathLike[str], max_seconds: float | None) -> Iterator[Any]:
     """The file opened by libsndfile; one that it cannot use, or that is too long, is a `RowError`."""
     try:
-        with soundfile.SoundFile(path) as file:
-            seconds = file.frames / file.samplerate
-            if max_seconds is not None and seconds > max_seconds:
-                raise RowError("too_long", f"the clip has {seconds:.1f} s, data.max_seconds is {max_seconds:g}")
+        with _File(path) as file:
+            if not _LEAST_RATE <= file.samplerate <= _MOST_RATE:
+                what = f"its sampling rate is {file.samplerate} Hz, expected {_LEAST_RATE} to {_MOST_RATE}"
+                raise RowError("undecodable", f"{os.fspath(path)} cannot be decoded: {what}")
+            if file.frames < _UNKNOWN_LENGTH:
+                _refuse_long(file.frames / file.samplerate, max_seconds)
             _refuse_truncated(file)
             yield file
-    except (soundfile.LibsndfileError, OSError) as error:
+    except (soundfile.LibsndfileError, OSError, TypeError, ValueError) as error:  # TypeError: a name that ends in .raw
         if not os.path.exists(path):
             raise RowError("missing_audio", f"there is no file {os.fspath(path)}") from None
         detail = getattr(error, "error_string", str(error))
         raise RowError("undecodable", f"{os.fspath(path)} cannot be decoded: {detail}") from None
+
+
+def _refuse_long(seconds: float, max_seconds: float | None) -> None:
+    if max_seconds is not None and seconds > max_seconds:
+        raise RowError("too_long", f"the clip has {seconds:.1f} s, data.max_seconds is {max_seconds:g}")
 
 
 def _refuse_truncated(file: Any) -> None:

@@ -12,6 +12,7 @@ import ctypes
 import functools
 import importlib.util
 import re
+import shutil
 import threading
 import unicodedata
 from collections.abc import Iterable
@@ -80,7 +81,7 @@ class _Espeak:
                 "install the package espeakng-loader in a folder with a shorter name"
             )
         try:
-            self._api = EspeakAPI(espeakng_loader.get_library_path(), data)
+            self._api = _loaded(EspeakAPI, espeakng_loader.get_library_path(), data)
         except (OSError, RuntimeError) as error:  # it is copied to the temporary folder and loaded from there
             raise TextError(f"eSpeak does not start: {error}; the folder of TMPDIR must allow programs") from None
         self._voice = ""
@@ -97,6 +98,20 @@ class _Espeak:
         while text:  # eSpeak moves the pointer past one clause per call, to NULL at the end
             clauses.append(self._api.text_to_phonemes(pointer, _UTF8, _IPA_OUTPUT) or b"")
         return b" ".join(clauses).decode(errors="ignore")
+
+
+def _loaded(kind: Any, library: str, data: Path) -> Any:
+    """phonemizer's door to a copy of the library. The copy is deleted as soon as it is loaded and not when the process
+    ends: one that is killed would leave 1 MB in the temporary folder each time."""
+
+    class Api(kind):
+        @staticmethod
+        def _delete(_: Any, folder: str) -> None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    api = Api(library, data)
+    shutil.rmtree(api._tempdir, ignore_errors=True)
+    return api
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
+import reprlib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -21,10 +22,13 @@ from myxtts.errors import TextError
 from myxtts.features.languages import ALIASES
 from myxtts.features.letters import clean, fold
 from myxtts.features.voices import WITHOUT_ESPEAK
+from myxtts.files import read_regular
 
 Entry = tuple[str, str, str]  # language, word or phrase, what is said
 
 ANY_LANGUAGE = "*"
+_MOST_BYTES = 1 << 28  # a million words are 40 MB
+_SAID = (str, int, float)  # in YAML; `no` and `yes` are read as truth values, and spoken as such
 _PHONEMES = re.compile(r"/(.+)/")
 _SIGNS = "\u0300-\u036f\u064b-\u0652\u0654\u0670"  # a word that goes on with one of these is another word
 # Of scripts without spaces a word is found anywhere.
@@ -41,7 +45,7 @@ class Lexicon:
     @classmethod
     def load(cls, path: str | Path) -> Lexicon:
         try:
-            text = Path(path).read_bytes().decode("utf-8-sig")
+            text = read_regular(path, _MOST_BYTES).decode("utf-8-sig")
         except OSError as error:
             raise TextError(f"cannot read the lexicon {path}: {error.strerror}") from None
         except UnicodeDecodeError as error:
@@ -156,7 +160,9 @@ def _tidy(ipa: str) -> str:
 
 def _checked(entry: tuple[str, ...], where: str) -> Entry:
     if len(entry) != 3 or not all(isinstance(part, str) and part.strip() for part in entry):
-        raise TextError(f"{where} is {entry!r}, expected language, word and what is said, with tabs between them")
+        raise TextError(
+            f"{where} is {reprlib.repr(entry)}, expected language, word and what is said, with tabs between them"
+        )
     language, word, said = (part.strip() for part in entry)
     if not fold(clean(word), language):
         raise TextError(f"{where} is for {word!r}, which is left out of every text: give a word or a phrase")
@@ -171,12 +177,12 @@ def _from_lines(text: str) -> list[Entry]:
 def _from_yaml(text: str) -> list[Entry]:
     try:
         content = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise TextError(f"not YAML ({error})") from None
     if not isinstance(content, dict) or not all(isinstance(words, dict) for words in content.values()):
         raise TextError("expected a mapping of languages, each with a mapping of words")
     return [
-        _checked((str(language), str(word), str(said)), f"'{word}'")
+        _checked((str(language), str(word), str(said) if isinstance(said, _SAID) else ""), f"'{word}'")
         for language, words in content.items()
         for word, said in words.items()
     ]

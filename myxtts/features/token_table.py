@@ -11,14 +11,14 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from importlib import resources
-from pathlib import Path
 
 import numpy as np
 
 from myxtts.errors import TextError
-from myxtts.files import write_whole
+from myxtts.files import read_regular, write_whole
 
 PAD, BOS, EOS, BLANK, UNK = SPECIALS = ("<pad>", "<bos>", "<eos>", "<blank>", "<unk>")
+_MOST_BYTES = 1 << 26  # a symbol is 5 bytes
 _NOTE = "\tappend-only: ids are line numbers from 0 and models depend on them; add at the end, never move or remove"
 
 
@@ -42,7 +42,7 @@ class TokenTable:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TokenTable:
         try:
-            return cls(_parse(Path(path).read_bytes().decode("utf-8")))
+            return cls(_parse(read_regular(path, _MOST_BYTES).decode("utf-8")))
         except OSError as error:
             raise TextError(f"cannot read the token table {os.fspath(path)}: {error.strerror}") from None
         except UnicodeDecodeError as error:

@@ -19,6 +19,7 @@ from myxtts.models.description import ModelDescription
 from myxtts.models.format import VOICE
 
 _CLIP_CROPS = 8
+_MOST_CROPS = 4096
 _LEAST_SECONDS = 0.5
 _MOST_SECONDS = 600.0
 
@@ -100,10 +101,17 @@ def load_reference(folder: Path | str, frames: int) -> Reference | None:
     if not path.is_file():
         return None
     tensors = weights.load(path)
-    if set(tensors) != {"reference", "lengths"} or tensors["reference"].shape[1:] != (frames, N_MELS):
+    kinds = {name: tensor.dtype.kind for name, tensor in tensors.items()}
+    if kinds != {"reference": "f", "lengths": "i"} or tensors["reference"].shape[1:] != (frames, N_MELS):
         found = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in sorted(tensors.items()))
         raise CheckpointDamaged(
             f"{path} holds {found}, expected lengths [n] and reference [n, {frames}, {N_MELS}]: "
             "remove it and give --voice"
         )
-    return Reference(tensors["reference"].astype(np.float32), tensors["lengths"].astype(np.int32))
+    crops, lengths = tensors["reference"].astype(np.float32), tensors["lengths"]
+    if lengths.shape != crops.shape[:1] or not 0 < len(lengths) <= _MOST_CROPS or not np.isfinite(crops).all() \
+            or lengths.min() < 1 or lengths.max() > frames:  # fmt: skip
+        raise CheckpointDamaged(
+            f"{path} holds no voice (no crops, or none that can be heard): remove it and give --voice"
+        )
+    return Reference(crops, lengths.astype(np.int32))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import soundfile
@@ -15,6 +19,7 @@ from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS, SAMPLE_RATE
 from myxtts.files import whole_file
 
 _PEAK = 0.98
+_BLOCK_BYTES = 1 << 20
 _FADE_SAMPLES = 128  # 6 ms: a piece that ends in a sound must not end in a click
 
 
@@ -35,17 +40,69 @@ class Speech:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write 16-bit wav (or flac, by the name), whole or not at all."""
-        path = Path(path)
-        kinds = {".wav": "WAV", ".flac": "FLAC"}
-        kind = kinds.get(path.suffix.lower())
-        if kind is None:
-            raise SpeechError(f"found the file name {path.name}, expected one that ends in {' or '.join(kinds)}")
-        try:
-            with whole_file(path) as file:
-                soundfile.write(file, limit_peak(self.audio), self.sample_rate, format=kind, subtype="PCM_16")
-        except (OSError, soundfile.LibsndfileError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise SpeechError(f"cannot write {path}: {reason}; choose another place with -o") from None
+        kind = sound_kind(path)
+        with _written(Path(path)) as file:
+            soundfile.write(file, limit_peak(self.audio), self.sample_rate, format=kind, subtype="PCM_16")
+
+
+class SpeechFile:
+    """A sound file that is written while it is spoken: what was spoken waits on the disk, not in memory (a book of ten
+    hours is 3 GB), until the loudest sample is known. It takes its place when the block ends without an error."""
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path, self.kind = Path(path), sound_kind(path)
+        self.samples, self.sentences, self.skipped = 0, 0, ""
+        self.timings: dict[str, float] = {}
+        self._peak = 0.0
+
+    def __enter__(self) -> SpeechFile:
+        self._waiting = tempfile.TemporaryFile(dir=self.path.parent)
+        return self
+
+    @property
+    def seconds(self) -> float:
+        return self.samples / SAMPLE_RATE
+
+    def add(self, piece: Speech) -> None:
+        self._waiting.write(np.ascontiguousarray(piece.audio, np.float32).data)
+        self._peak = max(self._peak, float(np.abs(piece.audio).max(initial=0.0)))
+        self.samples, self.sentences = self.samples + len(piece.audio), self.sentences + 1
+        self.skipped = "".join(dict.fromkeys(self.skipped + piece.skipped))
+        for name, value in piece.timings.items():
+            self.timings[name] = self.timings.get(name, 0.0) + value
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._waiting:
+            if kind is None:
+                self._finish()
+
+    def _finish(self) -> None:
+        scale = np.float32(min(1.0, _PEAK / max(self._peak, _PEAK)))
+        self._waiting.seek(0)
+        with (
+            _written(self.path) as file,
+            soundfile.SoundFile(file, "w", SAMPLE_RATE, 1, format=self.kind, subtype="PCM_16") as sound,
+        ):
+            while block := self._waiting.read(_BLOCK_BYTES):
+                sound.write(np.frombuffer(block, np.float32) * scale)
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with whole_file(path) as file:
+            yield file
+    except (OSError, soundfile.LibsndfileError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SpeechError(f"cannot write {path}: {reason}; choose another place with -o") from None
+
+
+def sound_kind(path: str | os.PathLike[str]) -> str:
+    kinds = {".wav": "WAV", ".flac": "FLAC"}
+    kind = kinds.get(Path(path).suffix.lower())
+    if kind is None:
+        raise SpeechError(f"found the file name {Path(path).name}, expected one that ends in {' or '.join(kinds)}")
+    return kind
 
 
 def limit_peak(audio: NDArray[np.float32]) -> NDArray[np.float32]:

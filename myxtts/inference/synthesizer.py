@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from myxtts.errors import SpeechError
 from myxtts.features.mel import N_MELS
 from myxtts.inference.reference import AnyReference, Reference, load_reference, read_voice
 from myxtts.inference.request import Request, make_request
@@ -25,6 +26,10 @@ from myxtts.models.reference_encoder import Voice
 from myxtts.models.xtts import XTTS
 
 AnyVoice = AnyReference | Voice | None
+_MUTE = (
+    "the model makes no sound of this text: its weights or the voice are not what was trained; give another --voice "
+    "or another checkpoint of the run"
+)
 
 
 class Synthesizer:
@@ -89,15 +94,21 @@ class Synthesizer:
             timings = {}  # the text was read and the voice heard once, for the first sentence
 
     def _mel(self, line: Line, request: Request, voice: Voice) -> np.ndarray:
-        mel, lengths, _ = self._synthesize(
-            line.tokens[None],
-            np.array([len(line.tokens)], np.int32),
-            np.array([request.language], np.int32),
-            *voice,
-            np.float32(request.speed),
-            np.float32(request.octaves_up),
-        )
-        return mel.numpy()[0, : int(lengths[0])]
+        try:
+            mel, lengths, _ = self._synthesize(
+                line.tokens[None],
+                np.array([len(line.tokens)], np.int32),
+                np.array([request.language], np.int32),
+                *voice,
+                np.float32(request.speed),
+                np.float32(request.octaves_up),
+            )
+        except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError, tf.errors.InternalError):
+            raise SpeechError(_MUTE) from None
+        spoken = mel.numpy()[0, : int(lengths[0])]
+        if not len(spoken) or not np.isfinite(spoken).all():
+            raise SpeechError(_MUTE)
+        return spoken
 
 
 def _graph(model: XTTS) -> Any:

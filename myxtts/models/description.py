@@ -6,14 +6,26 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from myxtts.cache.sound import AUDIO_SETTINGS, TEXT_SETTINGS
 from myxtts.config.config import DataConfig, ModelConfig
 from myxtts.errors import CheckpointDamaged, CheckpointError
 from myxtts.models.format import EMA, MODEL, WEIGHTS, part_of, read_model, write_model
 from myxtts.models.shipped import BASE, shipped
 from myxtts.models.sizes import size_named
 from myxtts.models.vocoder_description import VocoderDescription
+from myxtts.shapes import Maybe, Number, misfit
 
 REFERENCE_FRAMES = DataConfig.reference_frames  # also of a model that is trained on pieces of its own clips
+
+
+_MOST_SYMBOLS = 1 << 17  # each is a row of the model: at its largest 340 MB
+_SHAPE = {
+    "size": str,
+    "reference_frames": Number(1, 4096, whole=True),
+    **dict.fromkeys(("token_table", "learnt", "languages", "speakers"), [str]),
+    "tokens": {name: shape if isinstance(shape, Maybe) else Maybe(shape) for name, shape in TEXT_SETTINGS.items()},
+    "audio": {name: Maybe(shape) for name, shape in AUDIO_SETTINGS.items()},
+}
 
 
 @dataclass
@@ -36,6 +48,8 @@ class ModelDescription:
         for name in ("token_table", "languages"):
             if not getattr(self, name):
                 raise CheckpointError(f"the model's {name} is empty: take it from the cache it is trained on")
+            if len(getattr(self, name)) > _MOST_SYMBOLS:
+                raise CheckpointError(f"the model's {name} has more than {_MOST_SYMBOLS} entries: it is none of ours")
 
     def check_continues(self, other: ModelDescription, run: Path) -> None:
         """Other symbols or languages in the same numbers would fit the weights and mean something else."""
@@ -62,6 +76,8 @@ class ModelDescription:
         wrong = sorted({each.name for each in fields(cls)}.symmetric_difference(values))
         if wrong:
             raise CheckpointDamaged(f"{folder}/{MODEL} lacks or does not know {', '.join(wrong)}: copy the model again")
+        if unfit := misfit(values, _SHAPE):
+            raise CheckpointDamaged(f"{folder}/{MODEL}: {unfit}: copy the model again")
         try:
             return cls(**values)
         except CheckpointError as error:

@@ -23,6 +23,7 @@ from typing import Any
 from myxtts.errors import CheckpointDamaged, CheckpointError
 from myxtts.features.mel import mel_settings
 from myxtts.files import fingerprint, hash_file, read_regular, write_whole
+from myxtts.shapes import COUNT, Each, Number, misfit
 from myxtts.version import __version__
 
 FORMAT = 2
@@ -34,7 +35,7 @@ VOICE = "voice.safetensors"
 PARTS = ("acoustic", "vocoder")  # what a checkpoint may be: text to mel, mel to sound
 
 _SEAL = "xxh3_state_json"
-_STATE_KEYS = ("step", "metric", "sequence", "state", "files")
+_STATE = {"step": COUNT, "metric": (None, Number()), "sequence": COUNT, "state": Each(Any), "files": Each(str)}
 _MOST_JSON_BYTES = 1 << 26
 
 
@@ -119,15 +120,19 @@ def read_state(folder: Path) -> dict[str, Any]:
     path = folder / STATE
     body = _read_json(path)
     seal = body.pop(_SEAL, None)
-    if seal != fingerprint(body):
+    if not isinstance(seal, str) or seal != _fingerprint_or_none(body):
         raise CheckpointDamaged(f"{path} is not what was written (its checksum differs): use another checkpoint")
     check_format(body, path)
-    missing = [name for name in _STATE_KEYS if name not in body]
-    if missing or not isinstance(body["files"], dict):
-        raise CheckpointDamaged(
-            f"{path} lacks {', '.join(missing) or 'the hashes of its files'}: use another checkpoint"
-        )
+    if wrong := misfit(body, _STATE):
+        raise CheckpointDamaged(f"{path}: {wrong}: use another checkpoint")
     return body
+
+
+def _fingerprint_or_none(body: dict[str, Any]) -> str | None:
+    try:
+        return fingerprint(body)
+    except UnicodeEncodeError:  # half a surrogate is JSON, but no text
+        return None
 
 
 def _check_hash(path: Path, state: dict[str, Any]) -> None:
@@ -138,6 +143,8 @@ def _check_hash(path: Path, state: dict[str, Any]) -> None:
 def check_files(folder: Path, state: dict[str, Any]) -> None:
     """Every file that state.json names is there and is what was written."""
     for name in state["files"]:
+        if Path(name).name != name:
+            raise CheckpointDamaged(f"{folder / STATE} names {name!r}, which is no file of a checkpoint")
         if not (folder / name).is_file():
             raise CheckpointDamaged(f"{folder / name} is missing")
         _check_hash(folder / name, state)

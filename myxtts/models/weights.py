@@ -102,6 +102,10 @@ def _checksum(tensors: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
+def _is_finite(tensor: np.ndarray) -> bool:
+    return tensor.dtype.kind in "biuf" and bool(np.isfinite(tensor).all())
+
+
 def weights_of(model: Any) -> dict[str, np.ndarray]:
     """Every variable of a model, statistics included, by its path."""
     return {variable.path: np.asarray(variable) for variable in model.variables}
@@ -120,5 +124,11 @@ def set_weights(model: Any, tensors: Mapping[str, np.ndarray]) -> None:
     if faults:
         shown = "; ".join(faults[:_SHOWN]) + (f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else "")
         raise CheckpointError(f"the weights do not fit the model: {shown}: use the model.json that lies beside them")
+    broken = [name for name in wanted if not _is_finite(tensors[name])]
+    if broken:
+        more = f" and {len(broken) - 1} more tensors hold" if len(broken) > 1 else " holds"
+        raise CheckpointDamaged(
+            f"the weights are no numbers: {broken[0]}{more} NaN or infinities: use another checkpoint"
+        )
     for name, variable in wanted.items():
         variable.assign(tensors[name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import logging
 import re
 import struct
 from collections.abc import Iterator
@@ -14,6 +15,14 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
+from myxtts.errors import RowError
+from myxtts.features.audio import read_audio
+from myxtts.files import read_regular
+
+log = logging.getLogger(__name__)
+
+_MOST_CLIP_SECONDS = 600.0
+_MOST_FILE_BYTES = 1 << 28  # a night of TensorBoard is 50 MB
 _MOST_WAV_BYTES = 1_000_000  # of all clips together, as they are; what is longer is sent as MP3, a tenth of that
 _MOST_PICTURE_BYTES = 900_000
 _MOST_CLIPS = 8
@@ -37,19 +46,34 @@ def last_clips(run: Path) -> list[Medium]:
     ]
     last = max((step for step, _, _ in samples), default=0)
     clips = sorted((number, path) for step, number, path in samples if step == last)[:_MOST_CLIPS]
+    clips = [(number, path) for number, path in clips if path.is_file()]
     small = sum(path.stat().st_size for _, path in clips) <= _MOST_WAV_BYTES
-    sounds = [(number, *(("wav", path.read_bytes()) if small else ("mpeg", _as_mp3(path)))) for number, path in clips]
+    sounds = [(number, *(("wav", _content(path)) if small else ("mpeg", _as_mp3(path)))) for number, path in clips]
     return [Medium(f"sentence {number}", last, data_uri(f"audio/{kind}", sound)) for number, kind, sound in sounds]
 
 
 def _as_mp3(path: Path) -> bytes:
-    return mp3_of(*soundfile.read(path, dtype="float32"))
+    """Nothing if it is no sound, or none that is to be heard on a page."""
+    try:
+        return mp3_of(*read_audio(path, _MOST_CLIP_SECONDS))
+    except (RowError, soundfile.LibsndfileError) as error:
+        log.warning("%s cannot be played: %s", path, error)
+        return b""
 
 
 def mp3_of(samples: NDArray[np.float32], rate: int) -> bytes:
     out = io.BytesIO()
     soundfile.write(out, samples, rate, format="MP3")
     return out.getvalue()
+
+
+def _content(path: Path) -> bytes:
+    """Nothing of what is no file of ours: a pipe, a device, something of many gigabytes."""
+    try:
+        return read_regular(path, _MOST_FILE_BYTES)
+    except OSError as error:
+        log.warning("%s is left out of the report: %s", path, error.strerror)
+        return b""
 
 
 def data_uri(kind: str, content: bytes) -> str:
@@ -60,7 +84,7 @@ def last_pictures(run: Path) -> tuple[list[Medium], int]:
     """The newest picture of each name on the TensorBoard, and how many were too large to be taken along."""
     newest: dict[str, tuple[int, bytes]] = {}
     for path in sorted((run / "tensorboard").glob("events.out.tfevents.*")):
-        for step, name, png in _pictures(path.read_bytes()):
+        for step, name, png in _pictures(_content(path)):
             newest[name] = (step, png)
     kept, room = [], _MOST_PICTURE_BYTES
     for name, (step, png) in sorted(newest.items()):
@@ -119,7 +143,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
-    while at < len(message):
+    while at < len(message) and shift < 70:  # a number of 64 bits has ten bytes
         byte = message[at]
         value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
         if byte < 128:

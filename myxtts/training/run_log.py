@@ -23,6 +23,8 @@ import numpy as np
 
 from myxtts.errors import TrainingError
 from myxtts.files import open_append
+from myxtts.terminal import printable
+from myxtts.training.log_line import parse_line
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,8 @@ LOG = "log.jsonl"
 RESUME = "resume"
 _MANY = ("event", RESUME)  # kinds of which a step may have several; of all others the later line counts
 _OPENING = b'{"time":'
+_MOST_DAMAGED = 5  # that are named; the rest is counted
+_MOST_LINE_BYTES = 1 << 24
 _TAIL_BYTES = 1 << 20  # a line is 300 bytes: the last intact one is in the first piece read from the end
 
 
@@ -119,7 +123,7 @@ def _intact_bytes(path: Path, size: int) -> int:
         end = tail.rfind(b"\n") + 1
         while end:
             begin = tail.rfind(b"\n", 0, end - 1) + 1
-            if (begin or not start) and _parse(tail[begin:end]) is not None:
+            if (begin or not start) and parse_line(tail[begin:end]) is not None:
                 return start + end
             end = begin
     return 0
@@ -132,19 +136,17 @@ def _is_first_line(path: Path) -> bool:
     return _OPENING.startswith(head)
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and "kind" in record else None
+_NEEDED = {
+    "step": ("time", "step", "data_ms", "compute_ms"),
+    "validation": ("time", "step"),
+    "resume": ("time", "step"),
+}
 
 
 def timed(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Without lines that lack their time, and steps that lack theirs: written by another program, or by hand."""
     for record in records:
-        needed = ("time", "step", "data_ms", "compute_ms") if record["kind"] == "step" else ("time",)
-        if all(isinstance(record.get(name), int | float) for name in needed):
+        if all(name in record for name in _NEEDED.get(record["kind"], ("time",))):
             yield record
 
 
@@ -155,7 +157,7 @@ def read_log(run: Path | str, *, given_up: bool = False) -> Iterator[dict[str, A
     (a step may have several events). It may be read while the run is active.
     """
     path = Path(run) / LOG
-    if not path.is_file():
+    if not path.is_file():  # nor a pipe, which would be waited for
         raise TrainingError(f"{run} has no {LOG}: found no run there, expected a directory that 'myxtts train' made")
     with open(path, "rb") as file:
         records = _records(file, path)
@@ -164,19 +166,29 @@ def read_log(run: Path | str, *, given_up: bool = False) -> Iterator[dict[str, A
             return
         for offset in _effective(records):
             file.seek(offset)
-            yield json.loads(file.readline())
+            if (record := parse_line(file.readline())) is not None:  # a line may be cut off meanwhile
+                yield record
 
 
 def _records(file: Any, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(offset, record) of each intact line. The last may be in the middle of being written; others are reported."""
-    offset = 0
-    for number, line in enumerate(file, 1):
-        record = _parse(line)
+    offset = damaged = 0
+    for number, line in enumerate(_lines(file), 1):
+        record = parse_line(line)
         if record is not None and line.endswith(b"\n"):
             yield offset, record
         elif line.endswith(b"\n"):
-            log.warning("line %d of %s is damaged and left out: %r", number, path, line[:60])
+            damaged += 1
+            if damaged <= _MOST_DAMAGED:
+                log.warning("line %d of %s is damaged and left out: %r", number, path, line[:60])
         offset += len(line)
+    if damaged > _MOST_DAMAGED:
+        log.warning("%d more lines of %s are damaged and left out", damaged - _MOST_DAMAGED, path)
+
+
+def _lines(file: Any) -> Iterator[bytes]:
+    """The lines of a file; of one that is endlessly long the pieces, none of which is a record."""
+    return iter(lambda: file.readline(_MOST_LINE_BYTES), b"")
 
 
 def _effective(records: Iterator[tuple[int, dict[str, Any]]]) -> list[int]:
@@ -279,7 +291,7 @@ class LiveLine:
 
     def say(self, text: str) -> None:
         """A line of its own, above the live line."""
-        self._write(self._erase() + text + "\n")
+        self._write(self._erase() + printable(text) + "\n")
 
     def close(self) -> None:
         if self._waiting is not None:

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from myxtts.cache.settings import PackSettings
+from myxtts.cache.sound import impossible_tokens
 from myxtts.config.config import XTTSConfig
 from myxtts.data.file_feed import FileFeed
 from myxtts.data.pipeline import Feed
@@ -108,8 +109,17 @@ def _learnt(feed: Feed | FileFeed, symbols: Sequence[str]) -> list[str]:
     counts = np.zeros(len(symbols), np.int64)
     for tokens in [cache.tokens for cache in feed.caches] if isinstance(feed, Feed) else [feed.listing.tokens]:
         for start in range(0, len(tokens), _TOKENS_AT_ONCE):
-            counts += np.bincount(tokens[start : start + _TOKENS_AT_ONCE], minlength=len(symbols))
+            some = tokens[start : start + _TOKENS_AT_ONCE]
+            if isinstance(feed, Feed) and impossible_tokens(some, len(symbols)):
+                raise CacheDamaged(_foreign_tokens(feed, len(symbols)))
+            counts += np.bincount(some, minlength=len(symbols))
     return [symbol for symbol, count in zip(symbols, counts, strict=True) if count]
+
+
+def _foreign_tokens(feed: Feed, symbols: int) -> str:
+    """One flipped bit is enough, and numpy would count up to it: 8 GB for bit 30."""
+    folder = next(cache.folder for cache in feed.caches if impossible_tokens(cache.tokens, symbols))
+    return f"{folder}: tokens.npy is damaged, it holds ids of no symbol: run 'myxtts verify {folder} --fix CORPUS'"
 
 
 def build_vocoder(config: XTTSConfig) -> VocoderTraining:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 from myxtts.errors import DiagnosisError
-from myxtts.training.run_log import LOG
+from myxtts.training.log_line import parse_line
+from myxtts.training.run_log import LOG, timed
 
 _TAIL_BYTES = 1 << 16  # of a log that is there already: about the last 200 steps
 _MOST_BYTES = 1 << 22  # at one look; a log that grew by more while nobody looked is joined again at its end
@@ -38,7 +38,7 @@ class RunTail:
 
     def fresh(self) -> dict[str, Any]:
         """Of the steps since the last call by `COLUMNS`; empty if there were none."""
-        steps = [record for record in self._records() if record.get("kind") == "step"]
+        steps = [record for record in timed(self._records()) if record["kind"] == "step"]
         data, compute, rows = (_sum(steps, name) for name in ("data_ms", "compute_ms", "batch"))
         if not steps or not data + compute:
             return {}
@@ -59,7 +59,7 @@ class RunTail:
             text = file.read(_MOST_BYTES)
         whole = text[: text.rfind(b"\n") + 1]
         self._at += len(whole)
-        return [record for line in whole.splitlines() if (record := _parse(line)) is not None]
+        return [record for line in whole.splitlines() if (record := parse_line(line)) is not None]
 
     def _join(self, at: int) -> None:
         """Begin at the first whole line from there."""
@@ -72,14 +72,6 @@ class RunTail:
 
     def _size(self) -> int:
         return self.path.stat().st_size
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) else None
 
 
 def _sum(steps: list[dict[str, Any]], name: str) -> float:

@@ -7,6 +7,7 @@ import shutil
 import time
 from typing import Any, TextIO
 
+from myxtts.terminal import printable
 from myxtts.watch.watch import Row, Watch
 
 _BAR = 10  # characters for 100 %
@@ -24,10 +25,10 @@ class View:
 
     def show(self, row: Row, seen: Watch) -> None:
         if not self._in_place:
-            self._write(line_of(row, seen) + "\n")
+            self._write(printable(line_of(row, seen)) + "\n")
             return
         size = shutil.get_terminal_size()
-        lines = [line[: size.columns - 1] for line in picture_of(row, seen)][: max(size.lines - 1, 1)]
+        lines = [printable(line)[: size.columns - 1] for line in picture_of(row, seen)][: max(size.lines - 1, 1)]
         up = f"\x1b[{self._drawn}A" if self._drawn else ""
         # Each line is cleared to its end, and what is below it: a machine that loses a reading has a line less.
         self._write(up + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J")

@@ -156,3 +156,44 @@ def test_config_verb_prints_one_json_object():
     failed = subprocess.run([*command, "--set", "data.nothing=1"], capture_output=True, text=True)
     assert failed.returncode == 2
     assert "data.nothing" in json.loads(failed.stdout)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "text", ["data:\n  batch_size: 3\ndata:\n  num_workers: 2\n", "data:\n  batch_size: 3\n  batch_size: 4\n"]
+)
+def test_a_key_that_stands_there_twice_is_an_error(tmp_path, text):
+    (tmp_path / "c.yaml").write_text(text)
+    with pytest.raises(ConfigError, match="stands there twice"):
+        load(tmp_path / "c.yaml")
+
+
+def test_a_bomb_of_aliases_is_shown_in_a_few_words(tmp_path):
+    lines = ["    a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"    a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    (tmp_path / "c.yaml").write_text("data:\n  batch_size:\n" + "\n".join(lines))
+    with pytest.raises(ConfigError, match="expected a whole number") as caught:
+        load(tmp_path / "c.yaml")
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_config_that_is_no_file_or_endless_is_not_waited_for(tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "long").write_bytes(b"#" * (1 << 21))
+    for name in ("pipe", "long"):
+        with pytest.raises(ConfigError, match="cannot read"):
+            load(tmp_path / name)
+
+
+@pytest.mark.parametrize("value", [".inf", "-.inf", ".nan", "1e400"])
+def test_a_setting_is_finite(value):
+    with pytest.raises(ConfigError, match="max_seconds"):
+        load(overrides=[f"data.max_seconds={value}"])
+
+
+def test_a_name_that_is_not_utf8_is_refused_and_a_path_is_not():
+    config = load()
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        config.data.give({"speaker": "a\udcff"}, "--speaker")
+    config.data.give({"dataset_path": "k\udcff"}, "--data")

@@ -320,3 +320,14 @@ def test_stages_that_cannot_account_for_the_time_are_not_shown():
         next(taken)
     assert stage_times(taken, 0.0)
     assert stage_times(taken, 1000.0) == {}
+
+
+def test_the_users_own_error_is_told_and_not_half_a_traceback():
+    def load_sample(number):
+        if number == 5:
+            raise ValueError("corrupt sample 41")
+        return number
+
+    data = tf.data.Dataset.range(9).map(lambda n: tf.py_function(load_sample, [n], tf.int64)).batch(1)
+    with pytest.raises(DiagnosisError, match="the data raised ValueError: corrupt sample 41; expected batches"):
+        observe(data, nothing)

@@ -5,7 +5,7 @@ import pytest
 import soundfile
 
 from myxtts.errors import RowError
-from myxtts.features.audio import AudioSettings, load_clip, trim_silence
+from myxtts.features.audio import AudioSettings, load_clip, most_samples, read_audio, trim_silence
 from myxtts.features.loudness import loudness_lufs
 
 PLAIN = AudioSettings(trim_silence=False)
@@ -128,3 +128,49 @@ def test_the_short_way_of_16_bit_files_changes_nothing(tmp_path, settings):
     np.testing.assert_array_equal(
         load_clip(tmp_path / "short.wav", settings), load_clip(tmp_path / "long.wav", settings)
     )
+
+
+@pytest.mark.parametrize(
+    ("format", "subtype"), [("WAV", "GSM610"), ("AU", "G721_32"), ("XI", "DPCM_16"), ("WAV", "MS_ADPCM")]
+)
+def test_what_libsndfile_cannot_seek_in_is_decoded(tmp_path, format, subtype):
+    sound = (0.3 * np.sin(np.arange(44100) * 0.1)).astype(np.float32)
+    soundfile.write(tmp_path / "a.wav", sound, 8000, format=format, subtype=subtype)
+    audio, rate = read_audio(tmp_path / "a.wav", 40.0)
+    assert len(audio) / rate == pytest.approx(44100 / rate, abs=0.1)
+    assert 0.2 < np.abs(audio.astype(np.float32)).max() * (1 if audio.dtype == np.float32 else 1 / 32768) < 0.4
+    with pytest.raises(RowError, match="data.max_seconds is 0.5"):
+        read_audio(tmp_path / "a.wav", 0.5)
+
+
+def test_a_name_that_ends_in_raw_is_a_row_like_any_other(tmp_path):
+    (tmp_path / "a.raw").write_bytes(b"\1\2" * 5000)
+    with pytest.raises(RowError, match="cannot be decoded") as caught:
+        read_audio(tmp_path / "a.raw")
+    assert caught.value.reason == "undecodable"
+
+
+def test_a_streamed_flac_does_not_say_how_long_it_is(tmp_path):
+    sound = (0.3 * np.sin(np.arange(48000) * 0.1)).astype(np.float32)
+    soundfile.write(tmp_path / "a.flac", sound, 24000, format="FLAC")
+    data = bytearray((tmp_path / "a.flac").read_bytes())
+    data[8 + 13] &= 0xF0  # 36 bits of the first block: how many samples there are; 0 is 'unknown'
+    data[8 + 14 : 8 + 34] = bytes(20)
+    (tmp_path / "a.flac").write_bytes(data)
+    audio, rate = read_audio(tmp_path / "a.flac", 40.0)
+    assert (len(audio), rate) == (48000, 24000)
+    assert most_samples(tmp_path / "a.flac", 40.0) >= 2 * 22050
+    with pytest.raises(RowError, match="data.max_seconds is 1"):
+        read_audio(tmp_path / "a.flac", 1.0)
+
+
+def test_a_sampling_rate_that_no_converter_has_is_refused_without_reading(tmp_path):
+    import struct
+
+    size, rate = 400_000_000, 10**9
+    with open(tmp_path / "a.wav", "wb") as file:
+        file.write(b"RIFF" + struct.pack("<I", size + 36) + b"WAVEfmt ")
+        file.write(struct.pack("<IHHIIHH", 16, 1, 1, rate, 2 * rate, 2, 16) + b"data" + struct.pack("<I", size))
+        file.truncate(size + 44)
+    with pytest.raises(RowError, match="sampling rate is 1000000000 Hz"):
+        read_audio(tmp_path / "a.wav", 40.0)

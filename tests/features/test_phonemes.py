@@ -228,3 +228,11 @@ def test_no_digit_stands_for_a_consonant(word, language, ipa):
 def test_chinese_syllables_that_espeak_spells_in_english_are_said(text, syllables):
     [found] = phonemise([text], "cmn")
     assert found == unicodedata.normalize("NFD", syllables)
+
+
+def test_a_killed_process_leaves_no_copy_of_the_library(tmp_path):
+    script = "from myxtts.features.phonemes import phonemise, version; version(); import os; os.kill(os.getpid(), 9)"
+    import os
+
+    subprocess.run([sys.executable, "-c", script], env={**os.environ, "TMPDIR": str(tmp_path)}, timeout=60)
+    assert list(tmp_path.iterdir()) == []

@@ -135,3 +135,16 @@ def test_nothing_offers_an_exported_model(tmp_path, capsys):
 def test_speaking_takes_the_running_average_if_there_is_one(tmp_path):
     assert weights_file(save_checkpoint(tmp_path / "a")).name == "weights.safetensors"
     assert weights_file(save_checkpoint(tmp_path / "b", ema=True)).name == "ema.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("reference_frames", 2**31), ("languages", [None]), ("token_table", "abc"), ("learnt", [5]), ("audio", []),
+     ("tokens", {"lexicon": "/etc/passwd"}), ("tokens", {"kind": "runes"}), ("audio", {"trim_db": "loud"})],
+)  # fmt: skip
+def test_a_description_that_no_model_has_is_refused(tmp_path, key, value):
+    describe().save(tmp_path)
+    values = json.loads((tmp_path / "model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps({**values, key: value}))
+    with pytest.raises(CheckpointDamaged, match=f"model.json: {key}.*copy the model again"):
+        ModelDescription.load(tmp_path)

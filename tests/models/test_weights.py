@@ -87,3 +87,20 @@ def test_what_does_not_fit_is_named_and_nothing_is_set(model):
     for fault in ("mel_std is missing", "wings is not in the model", r"symbols is [3, 192], expected [30, 192]"):
         assert fault in str(caught.value)
     np.testing.assert_array_equal(weights_of(model)["xtts/mel_mean"], before["xtts/mel_mean"])
+
+
+class _Variable:
+    path, shape = "a/kernel", (2,)
+
+    def assign(self, value):
+        raise AssertionError("nothing may be set")
+
+
+class _Model:
+    variables = (_Variable(),)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_are_refused(value):
+    with pytest.raises(CheckpointDamaged, match="a/kernel holds NaN or infinities"):
+        set_weights(_Model(), {"a/kernel": np.array([1.0, value], np.float32)})
