@@ -16,12 +16,14 @@ _OPTIONS = ("language", "speed", "pitch", "vocoder")  # of a request; each is a 
 
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "say", run, "speak a text in the voice of a reference clip",
+        "  myxtts say 'Good morning.' --voice me.wav -o morning.wav\n"
         "  myxtts say 'Good morning.' --model runs/anna -o morning.wav\n"
         "  myxtts say --file story.txt --voice me.wav --voice me2.wav --model runs/anna -o story.wav\n"
         "  echo 'From a pipe.' | myxtts say - --model runs/anna -o pipe.wav")  # fmt: skip
     parser.add_argument("text", metavar="TEXT", nargs="?", help="what to say; - reads it from standard input")
     parser.add_argument("--file", metavar="FILE", type=Path, help="a text file (UTF-8) to read aloud")
-    parser.add_argument("--model", metavar="RUN", type=Path, required=True, help="run directory or checkpoint")
+    parser.add_argument("--model", metavar="RUN", type=Path, default=Path("base"),
+                        help="run directory or checkpoint (default: base, which comes with MyXTTS)")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="OUT.wav", type=Path, required=True, help=".wav or .flac")
     parser.add_argument("--voice", metavar="REF.wav", type=Path, action="append",
                         help="a recording of the wanted voice; may be repeated (default: as trained)")  # fmt: skip

@@ -64,7 +64,12 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add = functools.partial(add_setting, parser)
     add("model.size", "--model-size", metavar="SIZE", choices=values_of("model.size"), help="%(choices)s: model.size")
     add("model.part", "--part", metavar="PART", choices=values_of("model.part"), help="%(choices)s: model.part")
-    add("training.start_from", "--from", metavar="RUN", help="start from this model: training.start_from")
+    add(
+        "training.start_from",
+        "--from",
+        metavar="RUN",
+        help="a model, base or scratch: training.start_from",
+    )
     add("training.epochs", "--epochs", **number, help="stop after this many epochs")
     add("training.steps", "--steps", **number, help="stop after this many steps")
     add("training.minutes", "--minutes", metavar="M", type=float, help="stop after this many minutes")

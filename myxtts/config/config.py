@@ -116,7 +116,9 @@ class TrainingConfig(Settings):
     minutes: float | None = setting(None, "Stop after this many minutes of training.", 0.01)
 
     start_from: str | None = setting(
-        None, "A model to start from. For a vocoder: the voice whose own frames it is trained on too."
+        None,
+        "A model to start from; null: the base voice for less than two hours of speech; scratch: none. For a "
+        "vocoder: another one, or the voice on whose own frames the one that ships is trained on.",
     )
     learning_rate: float = setting(1.5e-3, "The highest learning rate, after warm-up.", 1e-7, 1.0)
     schedule: str = setting("cosine", "How it falls after warm-up.", choices=("cosine", "noam", "constant"))

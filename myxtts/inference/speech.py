@@ -18,6 +18,7 @@ from myxtts.errors import SpeechError
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS, SAMPLE_RATE
 from myxtts.files import whole_file
 
+NOTE = "Synthetic speech made with MyXTTS"
 _PEAK = 0.98
 _BLOCK_BYTES = 1 << 20
 _FADE_SAMPLES = 128  # 6 ms: a piece that ends in a sound must not end in a click
@@ -41,8 +42,8 @@ class Speech:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write 16-bit wav (or flac, by the name), whole or not at all."""
         kind = sound_kind(path)
-        with _written(Path(path)) as file:
-            soundfile.write(file, limit_peak(self.audio), self.sample_rate, format=kind, subtype="PCM_16")
+        with _written(Path(path)) as file, _sound_file(file, kind) as sound:
+            sound.write(limit_peak(self.audio))
 
 
 class SpeechFile:
@@ -81,10 +82,17 @@ class SpeechFile:
         self._waiting.seek(0)
         with (
             _written(self.path) as file,
-            soundfile.SoundFile(file, "w", SAMPLE_RATE, 1, format=self.kind, subtype="PCM_16") as sound,
+            _sound_file(file, self.kind) as sound,
         ):
             while block := self._waiting.read(_BLOCK_BYTES):
                 sound.write(np.frombuffer(block, np.float32) * scale)
+
+
+def _sound_file(file: BinaryIO, kind: str) -> soundfile.SoundFile:
+    """Every file says what it is, so that nobody need take it for a recording."""
+    sound = soundfile.SoundFile(file, "w", SAMPLE_RATE, 1, format=kind, subtype="PCM_16")
+    sound.comment = NOTE
+    return sound
 
 
 @contextmanager

@@ -23,11 +23,12 @@ from myxtts.features.mel import log_mel
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.models import weights
 from myxtts.models.description import REFERENCE_FRAMES, ModelDescription, find_checkpoint, weights_file
+from myxtts.models.format import part_of
 from myxtts.models.shipped import VOCODER, shipped
 from myxtts.models.vocoder_description import VocoderDescription
 from myxtts.models.vocoder_training import VocoderTraining
 from myxtts.models.xtts import XTTS
-from myxtts.training.start_from import joined, take_over
+from myxtts.training.start_from import SCRATCH, joined, take_over
 from myxtts.training.voice import packed_mel
 
 log = logging.getLogger(__name__)
@@ -123,15 +124,17 @@ def _foreign_tokens(feed: Feed, symbols: int) -> str:
 
 
 def build_vocoder(config: XTTSConfig) -> VocoderTraining:
-    """A new vocoder and its discriminators; with `training.start_from` trained on that run's own frames too, and begun
-    from the vocoder that ships."""
+    """A new vocoder and its discriminators. `training.start_from` is a vocoder to start from, or a voice on whose own
+    frames the vocoder that ships is trained on."""
     tf.keras.utils.set_random_seed(config.training.seed)
     start = config.training.start_from
-    if start is None:
+    if start in (None, SCRATCH):
         return VocoderTraining(VocoderDescription())
-    acoustic = Synthesizer.load(start).model
-    model = VocoderTraining(VocoderDescription(source={"frames_of": Path(start).name}), acoustic, spectral_steps=0)
-    weights.set_weights(model, weights.load(weights_file(shipped(VOCODER))))
+    folder, source = find_checkpoint(start), {"started_from": Path(start).name}
+    speaks = part_of(folder) == "acoustic"
+    acoustic = Synthesizer.load(folder).model if speaks else None
+    model = VocoderTraining(VocoderDescription(source=source), acoustic, spectral_steps=0)
+    weights.set_weights(model, weights.load(weights_file(shipped(VOCODER) if speaks else folder)))
     return model
 
 
@@ -140,10 +143,10 @@ def build_model(config: XTTSConfig, data: Any) -> XTTS:
     `training.seed`, with the statistics of the data."""
     tf.keras.utils.set_random_seed(config.training.seed)
     description, start = describe_model(config, data), config.training.start_from
-    if start is not None:
+    if start not in (None, SCRATCH):
         description = joined(description, ModelDescription.load(find_checkpoint(start)))
     model = XTTS(description, precision_for(config))
-    if start is None:
+    if start in (None, SCRATCH):
         model.set_statistics(*mel_statistics(data))
     else:
         take_over(model, start)

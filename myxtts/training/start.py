@@ -16,7 +16,7 @@ from myxtts.models.vocoder_training import VocoderTraining
 from myxtts.models.xtts import XTTS
 from myxtts.training.setup import build_model, build_vocoder, prepare_tensorflow
 from myxtts.training.split import split
-from myxtts.training.start_from import for_fine_tuning
+from myxtts.training.start_from import settle_start
 from myxtts.training.trainer import XTTSTrainer
 
 _VOCODER_DATA = {"batch_size": 8, "num_buckets": 1, "reference_frames": 0}
@@ -35,10 +35,7 @@ def start_training(
     """Train on a cache, validating on a part of it or on another one. Returns the trainer's summary."""
     prepare_tensorflow(config)  # before the first tensor: a GPU's memory cannot be told to grow later
     vocoder = config.model.part == "vocoder"
-    if vocoder:
-        config = for_vocoder(config)
-    elif config.training.start_from is not None:
-        config = for_fine_tuning(config, config.training.start_from)
+    config = for_vocoder(config) if vocoder else settle_start(config, Cache(cache, verify=False))
     train, val = feeds_for(config, cache, validation, tracks=("audio",) if vocoder else ())
     model = model_for(config, train)
     return XTTSTrainer(config, model, run, resume_command, replan=replan).train(train, val)

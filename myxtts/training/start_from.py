@@ -9,14 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.errors import ConfigError
+from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
+from myxtts.models.shipped import BASE, shipped
 
 log = logging.getLogger(__name__)
 
 # Of the learning rate from scratch a third: enough to move to a new voice in minutes, too little to forget the text.
+SCRATCH = "scratch"  # what to give where a run shall not start from the base voice
+BASE_HOURS = 2.0  # less speech than this does not teach a voice to read
 FINE_TUNING = {"learning_rate": 5e-4, "warmup_steps": 50}
 
 
@@ -30,6 +35,28 @@ def for_fine_tuning(config: XTTSConfig, start: str) -> XTTSConfig:
         )
     model, training = config.model.filled({"size": size}), config.training.filled(FINE_TUNING)
     return dataclasses.replace(config, model=model, training=training)
+
+
+def settle_start(config: XTTSConfig, cache: Cache) -> XTTSConfig:
+    """Where nothing was given, a voice of little speech starts from the base voice; and what suits that."""
+    start = config.training.start_from
+    if start is None and _wants_base(config, cache):
+        log.info("%.1f h of speech are little: starting from the base voice (--from scratch to begin from nothing)",
+                 _hours(cache))  # fmt: skip
+        start = BASE
+        config = dataclasses.replace(config, training=config.training.filled({"start_from": BASE}))
+    return config if start in (None, SCRATCH) else for_fine_tuning(config, start)
+
+
+def _wants_base(config: XTTSConfig, cache: Cache) -> bool:
+    base = ModelDescription.load(shipped(BASE))
+    same_kind = cache.body["settings"]["tokens"]["kind"] == base.tokens["kind"]
+    same_size = "size" not in config.model.given or config.model.size == base.size
+    return same_kind and same_size and _hours(cache) < BASE_HOURS
+
+
+def _hours(cache: Cache) -> float:
+    return float(cache.columns["n_frames"].sum()) * HOP_SAMPLES / SAMPLE_RATE / 3600
 
 
 def joined(data: ModelDescription, start: ModelDescription) -> ModelDescription:

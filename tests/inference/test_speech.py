@@ -59,3 +59,10 @@ def test_a_voice_that_cannot_be_heard_is_refused(tmp_path, crops, lengths):
     weights.save(tmp_path / "voice.safetensors", tensors)
     with pytest.raises(CheckpointDamaged, match="holds no voice.*give --voice"):
         load_reference(tmp_path, 8)
+
+
+@pytest.mark.parametrize("kind", ["wav", "flac"])
+def test_a_file_says_that_its_speech_is_synthetic(tmp_path, kind):
+    Speech(np.zeros(500, np.float32), np.zeros((2, 80), np.float32)).save(tmp_path / f"x.{kind}")
+    with soundfile.SoundFile(tmp_path / f"x.{kind}") as file:
+        assert file.comment == "Synthetic speech made with MyXTTS"
