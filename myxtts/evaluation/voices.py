@@ -2,7 +2,7 @@
 
 DIR/anna/1.wav, DIR/anna/2.wav, DIR/ben/...     a folder for each voice; or
 DIR/anna_1.wav, DIR/anna_2.wav, DIR/ben_1.wav   names up to the first _ or -; or
-voices.csv                                      a manifest with speakers, as 'myxtts pack' reads it
+voices.csv, DIR/voices.csv                      a manifest with speakers, as 'myxtts pack' reads it
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from myxtts.evaluation.judges import Similarity
 from myxtts.features.audio import AudioSettings, load_clip, to_float
 
 _SOUNDS = frozenset({".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a"})
+_MANIFESTS = frozenset({".csv", ".tsv", ".jsonl"})
 _GALLERY_CLIPS = 4
 _SETTINGS = AudioSettings(max_seconds=600.0)
 
@@ -48,10 +49,12 @@ def find_people(place: Path) -> list[Person]:
 
 
 def _files(place: Path) -> dict[str, list[Path]]:
-    if place.is_file():
-        return _group((row.speaker, Path(row.audio)) for row in open_corpus(place).rows() if isinstance(row, Utterance))
-    if not place.is_dir():
+    if not place.exists():
         raise SpeechError(f"{place} is not a folder of voices")
+    manifests = [place] if place.is_file() else [path for path in sorted(place.iterdir()) if path.suffix in _MANIFESTS]
+    if manifests:
+        rows = open_corpus(manifests[0]).rows()
+        return _group((row.speaker, Path(row.audio)) for row in rows if isinstance(row, Utterance))
     folders = {folder.name: _sounds(folder) for folder in sorted(place.iterdir()) if folder.is_dir()}
     return folders if any(folders.values()) else _group((re.split("[_-]", p.stem)[0], p) for p in _sounds(place))
 

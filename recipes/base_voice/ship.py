@@ -1,40 +1,58 @@
 """Puts a run's best checkpoint into a folder as it ships: half precision, without what only training needs.
 
-python -m recipes.base_voice.ship RUN FOLDER
+    python -m recipes.base_voice.ship RUN FOLDER [--language en-us] [--voice CLIP.wav ...]
+
+A language that is named comes first, so that it is spoken where none is asked for; clips become the model's own voice.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
 
+from myxtts.inference.reference import read_references
 from myxtts.models import weights
-from myxtts.models.description import find_checkpoint, load_description, weights_file
+from myxtts.models.description import ModelDescription, find_checkpoint, load_description, weights_file
 from myxtts.models.format import VOICE, WEIGHTS
 
 
-def ship(run: Path, folder: Path) -> int:
+def ship(run: Path, folder: Path, language: str | None = None, voice: list[Path] | None = None) -> int:
     """Bytes written."""
     checkpoint = find_checkpoint(run)
     folder.mkdir(parents=True, exist_ok=True)
-    load_description(checkpoint).save(folder)
-    tensors = weights.load(weights_file(checkpoint))
-    halves = {name: _half(name, tensor) for name, tensor in tensors.items()}
-    weights.save(folder / WEIGHTS, halves)
-    if (checkpoint / VOICE).is_file():
-        weights.save(folder / VOICE, weights.load(checkpoint / VOICE))
-    sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
-    return sum(sizes.values())
+    description, tensors = load_description(checkpoint), weights.load(weights_file(checkpoint))
+    if isinstance(description, ModelDescription):
+        if language:
+            _put_first(description, tensors, language)
+        own = read_references(voice, description) if voice else None
+        kept = weights.load(checkpoint / VOICE) if own is None else {
+            "reference": own.crops.astype(np.float16), "lengths": own.lengths
+        }  # fmt: skip
+        weights.save(folder / VOICE, kept)
+    description.save(folder)
+    weights.save(folder / WEIGHTS, {name: _half(tensor) for name, tensor in tensors.items()})
+    return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def _half(name: str, tensor: np.ndarray) -> np.ndarray:
+def _put_first(description: ModelDescription, tensors: dict[str, np.ndarray], language: str) -> None:
+    (name,) = (name for name in tensors if name.endswith("text_encoder/languages"))
+    order = sorted(range(len(description.languages)), key=lambda at: description.languages[at] != language)
+    description.languages = [description.languages[at] for at in order]
+    tensors[name] = tensors[name][order]
+
+
+def _half(tensor: np.ndarray) -> np.ndarray:
     """Statistics and scales stay whole: they are few, and everything is multiplied by them."""
     half = tensor.astype(np.float16)
     return half if tensor.ndim > 1 and np.isfinite(half).all() else tensor
 
 
 if __name__ == "__main__":
-    source, target = map(Path, sys.argv[1:])
-    print(f"{target}: {ship(source, target) / 1e6:.1f} MB")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--language")
+    parser.add_argument("--voice", type=Path, nargs="+")
+    print(f"{ship(**vars(parser.parse_args())) / 1e6:.1f} MB")
