@@ -290,7 +290,7 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
-    if not os.fspath(path).startswith("/dev/"):
+    if not os.fspath(path).startswith(("/dev/fd/", "/dev/stdin")):  # a run in /dev/shm is a stranger's as any other
         return read_regular(path, _MOST_BYTES)
     with open(path, "rb") as file:  # --config <(...): the user's own, and not in a run that somebody else has sent
         return file.read(_MOST_BYTES)

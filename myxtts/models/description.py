@@ -21,7 +21,7 @@ REFERENCE_FRAMES = DataConfig.reference_frames  # also of a model that is traine
 _MOST_SYMBOLS = 1 << 17  # each is a row of the model: at its largest 340 MB
 _SHAPE = {
     "size": str,
-    "reference_frames": Number(1, 4096, whole=True),
+    "reference_frames": Number(high=4096, whole=True),
     **dict.fromkeys(("token_table", "learnt", "languages", "speakers"), [str]),
     "tokens": {name: shape if isinstance(shape, Maybe) else Maybe(shape) for name, shape in TEXT_SETTINGS.items()},
     "audio": {name: Maybe(shape) for name, shape in AUDIO_SETTINGS.items()},

@@ -197,3 +197,13 @@ def test_a_name_that_is_not_utf8_is_refused_and_a_path_is_not():
     with pytest.raises(ConfigError, match="not UTF-8"):
         config.data.give({"speaker": "a\udcff"}, "--speaker")
     config.data.give({"dataset_path": "k\udcff"}, "--data")
+
+
+def test_a_pipe_in_a_run_below_dev_is_not_waited_for():
+    import os
+    import tempfile
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        os.mkfifo(f"{folder}/config.yaml")
+        with pytest.raises(ConfigError, match="is not a regular file"):
+            load(f"{folder}/config.yaml")
