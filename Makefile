@@ -35,9 +35,11 @@ SENTENCE ?= The morning train was late again, so we walked along the river and t
 demo: $(INSTALLED)
 	@date +%s > $(DEMO).started
 	$(BIN)/myxtts demo-corpus $(DEMO)/corpus --utterances 1500
+	$(BIN)/myxtts say "$(SENTENCE)" --voice $(DEMO)/corpus/wavs/hibari-00001.wav -o $(DEMO)/before.wav
 	$(BIN)/myxtts pack $(DEMO)/corpus -o $(DEMO)/voice.cache
 	$(BIN)/myxtts verify $(DEMO)/voice.cache
 	$(BIN)/myxtts info $(DEMO)/voice.cache
+	$(BIN)/myxtts evaluate --model base --data $(DEMO)/voice.cache --sentences 12 --judges distillmos,intelligibility,similarity
 	$(BIN)/myxtts train --preset cpu --data $(DEMO)/voice.cache --run $(DEMO)/run --minutes $(DEMO_MINUTES)
 	$(BIN)/myxtts say "$(SENTENCE)" --model $(DEMO)/run -o $(DEMO)/hello.wav
 	$(BIN)/myxtts evaluate --model $(DEMO)/run --data $(DEMO)/voice.cache --plot $(DEMO)/spectrogram.png \
@@ -47,7 +49,8 @@ demo: $(INSTALLED)
 	@echo "  corpus, voice.cache   synthetic speech, packed and verified"
 	@echo "  run                   the voice: checkpoints, log.jsonl, samples, tensorboard"
 	@echo "  run/report.html       where each millisecond went, for the browser"
-	@echo "  hello.wav             a sentence that it was not trained on"
+	@echo "  before.wav            the base voice imitates one clip of the corpus, before any training"
+	@echo "  hello.wav             the same sentence after it; it was not trained on it"
 	@echo "  spectrogram.png       another one, spoken above real"
 	@echo "  evaluation.html       six of them to hear: spoken, copy and real, and what the judges say"
 	@echo "Next, with your own recordings: $(BIN)/myxtts train --data FOLDER --run runs/me"

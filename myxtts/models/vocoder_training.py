@@ -43,13 +43,13 @@ class VocoderTraining(keras.Model):
         self.description, self.precision, self._spectral_steps = description, "float32", spectral_steps
         self.vocoder, self.discriminators = Vocoder(), Discriminators(name="discriminators")
         self.discriminators.build()
-        self._acoustic = (acoustic,)  # in a tuple, so that its variables are not this model's
+        self._acoustic = lambda: acoustic  # behind a function, so that its variables are not this model's
         self.built = True
 
     @property
     def texts(self) -> Any:
         """Whose texts a batch must have: those of the model whose frames are used, if any."""
-        acoustic = self._acoustic[0]
+        acoustic = self._acoustic()
         return None if acoustic is None else acoustic.description
 
     def objectives(self, losses: Tensors) -> list[tuple[Any, list[Any]]]:
@@ -105,7 +105,7 @@ class VocoderTraining(keras.Model):
         return tf.where(inside > 0, frames, LOG_FLOOR), _flat(sound)
 
     def _frames(self, batch: Tensors, seed: Any) -> Any:
-        acoustic = self._acoustic[0]
+        acoustic = self._acoustic()
         if acoustic is None:
             return batch["mel"]
         own = tf.random.stateless_uniform([lengths_of(batch["mel"])[0], 1, 1], fold(seed, _OWN)) < _OWN_SHARE

@@ -53,10 +53,12 @@ _FIELDS: dict[str, Any] = {
     "late": Each(COUNT),
     "steps": COUNT,
     "utterances": Number(0, 1e15),
+    "eta_seconds": (None, Number(0, 1e12)),
     "timings": (None, {"window": _WINDOW}),
     "machine": _MACHINE,
 }
 _OF_NUMBERS = {"step": _NUMBER, "validation": _NUMBER, "machine": [(None, _NUMBER)]}  # what all other fields are then
+_OF_EVENTS = _FIELDS | {"utterances": [str]}  # not how many, but which
 _NAMES = frozenset({"kind"})
 
 
@@ -70,12 +72,11 @@ def parse_line(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(record, dict) or not fits(record.get("kind"), str):
         return None
-    others = _OF_NUMBERS.get(record["kind"])
-    return {name: value for name, value in record.items() if _is_as_expected(name, value, others)}
+    others, fields = _OF_NUMBERS.get(record["kind"]), _OF_EVENTS if record["kind"] == "event" else _FIELDS
+    return {name: value for name, value in record.items() if _is_as_expected(name, value, fields.get(name, others))}
 
 
-def _is_as_expected(name: str, value: Any, others: Any) -> bool:
-    wanted = _FIELDS.get(name, others)
+def _is_as_expected(name: str, value: Any, wanted: Any) -> bool:
     if type(value) is float and (wanted is _NUMBER or wanted is _MS):  # most of all fields
         return 0 <= value < 1e12 or fits(value, wanted)
     return wanted is None or name in _NAMES or fits(value, wanted)

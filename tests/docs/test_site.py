@@ -17,7 +17,17 @@ from myxtts.corpus.detect import LAYOUTS
 from myxtts.corpus.reasons import REASONS
 from myxtts.doctor.causes import VERDICTS
 
-TRANSLATED = ("index", "quick-start", "corpus", "training", "text", "diagnosing", "troubleshooting", "then-and-now")
+TRANSLATED = (
+    "index",
+    "quick-start",
+    "corpus",
+    "training",
+    "text",
+    "evaluating",
+    "diagnosing",
+    "troubleshooting",
+    "then-and-now",
+)
 _ADDRESSES = {"a": "href", "link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
 
 
