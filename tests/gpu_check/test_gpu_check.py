@@ -19,6 +19,7 @@ from myxtts.gpu_check import training as gpu_training_checks
 from myxtts.gpu_check.check import GpuCheck, nameless
 from myxtts.gpu_check.device import Failed, Skipped
 from myxtts.models import sizes
+from myxtts.training import start_from
 from myxtts.training.run_log import RunLog, read_log
 
 NAMES = ["device", "memory growth", "precision", "xla", "data", "staging", "doctor", "training"]
@@ -27,6 +28,7 @@ NAMES = ["device", "memory growth", "precision", "xla", "data", "staging", "doct
 @pytest.fixture
 def small(monkeypatch, briefly):
     monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
+    monkeypatch.setattr(start_from, "BASE_HOURS", 0.0)  # the base voice is not that small
     monkeypatch.setattr(observe, "_SLOW_COMPILE_MS", 0.0)  # no variants of the step, each of which is compiled
     monkeypatch.setattr(gpu_training_checks, "_STAGED_STEPS", 5)
 
