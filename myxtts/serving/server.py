@@ -20,6 +20,7 @@ from myxtts.serving.served import Served
 from myxtts.serving.speaking import Speaking
 from myxtts.serving.voices import Voices
 from myxtts.serving.worker import Worker
+from myxtts.serving.wyoming import Wyoming
 
 _log = logging.getLogger(__name__)
 
@@ -82,8 +83,24 @@ async def _serve(
     # uvicorn ends gracefully at these and then raises them again, for whom it interrupted: nobody
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
+    wyoming = Wyoming(speaking, worker, settings.most_chars)
+    if settings.wyoming_port is not None:
+        port = await _start(wyoming, settings.host, settings.wyoming_port)
+        _log.info("Wyoming at tcp://%s:%d%s", settings.host, port, " asks for no key" if settings.api_key else "")
     ready(_address(listening))
     await server.serve(sockets=[listening])
+    await wyoming.finish()
+
+
+async def _start(wyoming: Wyoming, host: str, port: int) -> int:
+    try:
+        return await wyoming.start(host, port)
+    except OSError as error:
+        raise _cannot_listen(host, port, error, "--wyoming") from None
+
+
+def _cannot_listen(host: str, port: int, error: OSError, flag: str) -> SpeechError:
+    return SpeechError(f"cannot listen on {host} port {port}: {error.strerror or error}; choose another {flag}")
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -94,9 +111,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_MS)  # accepted ones inherit it
         listening.bind(address)
     except OSError as error:
-        raise SpeechError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}; choose another --port"
-        ) from None
+        raise _cannot_listen(host, port, error, "--port") from None
     listening.listen(_WAITING_CONNECTIONS)
     return listening
 
