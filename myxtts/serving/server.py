@@ -56,7 +56,7 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> dict[str, A
     worker = Worker(settings.queue, served.unload_idle)
     metrics.gauges["myxtts_queue"] = "requests being spoken or waiting", lambda: len(worker)
     metrics.gauges["myxtts_models_loaded"] = "models in memory", lambda: len(served.loaded())
-    listening = _listen(settings.host, settings.port)
+    listening = _listen(settings.host, settings.port, "--port")
     worker.start()
     try:
         asyncio.run(_serve(settings, speaking, worker, metrics, listening, ready))
@@ -80,30 +80,20 @@ async def _serve(
         timeout_graceful_shutdown=_FINISH_SECONDS, timeout_keep_alive=30, h11_max_incomplete_event_size=32 << 10,
     )  # fmt: skip
     server = uvicorn.Server(config)
-    # uvicorn ends gracefully at these and then raises them again, for whom it interrupted: nobody
+    # uvicorn ends gracefully at these, and raises them again after that: then this does nothing more
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
     wyoming = Wyoming(speaking, worker, settings.most_chars)
     if settings.wyoming_port is not None:
-        port = await _start(wyoming, settings.host, settings.wyoming_port)
-        _log.info("Wyoming at tcp://%s:%d%s", settings.host, port, " asks for no key" if settings.api_key else "")
+        home = _listen(settings.host, settings.wyoming_port, "--wyoming")
+        await wyoming.start(home)
+        _log.info("Wyoming at %s%s", _address(home, "tcp"), ", which asks for no key" if settings.api_key else "")
     ready(_address(listening))
     await server.serve(sockets=[listening])
     await wyoming.finish()
 
 
-async def _start(wyoming: Wyoming, host: str, port: int) -> int:
-    try:
-        return await wyoming.start(host, port)
-    except OSError as error:
-        raise _cannot_listen(host, port, error, "--wyoming") from None
-
-
-def _cannot_listen(host: str, port: int, error: OSError, flag: str) -> SpeechError:
-    return SpeechError(f"cannot listen on {host} port {port}: {error.strerror or error}; choose another {flag}")
-
-
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, flag: str) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
@@ -111,11 +101,12 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_MS)  # accepted ones inherit it
         listening.bind(address)
     except OSError as error:
-        raise _cannot_listen(host, port, error, "--port") from None
+        told = f"cannot listen on {host} port {port}: {error.strerror or error}; choose another {flag}"
+        raise SpeechError(told) from None
     listening.listen(_WAITING_CONNECTIONS)
     return listening
 
 
-def _address(listening: socket.socket) -> str:
+def _address(listening: socket.socket, scheme: str = "http") -> str:
     host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
@@ -38,11 +39,8 @@ class Wyoming:
         self._talks: dict[asyncio.Task[None], _Talk] = {}
         self._server: asyncio.Server | None = None
 
-    async def start(self, host: str, port: int) -> int:
-        """Returns the port, which is another one for 0."""
-        self._server = await asyncio.start_server(self._meet, host, port, limit=_MOST_BYTES)
-        found: int = self._server.sockets[0].getsockname()[1]
-        return found
+    async def start(self, listening: socket.socket) -> None:
+        self._server = await asyncio.start_server(self._meet, sock=listening, limit=_MOST_BYTES)
 
     async def finish(self) -> None:
         """No new events; what is being spoken is finished."""
