@@ -1,4 +1,4 @@
-"""One real server for all tests that need a voice: `myxtts serve` in a process of its own, with untrained tiny models."""
+"""One real server for all tests that need a voice: `myxtts serve` in a process of its own, with untrained models."""
 
 import os
 import re
