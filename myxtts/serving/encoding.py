@@ -1,11 +1,13 @@
 """Samples in, bytes of a file out, while the sound is still being made: no format loses its tail.
 
-pcm     16-bit little-endian at 24 kHz, which is what OpenAI's clients expect of it
-wav     the same at 22,050 Hz behind a header whose lengths say 'unknown' (0xFFFFFFFF)
-mp3     frames of one size, 80 kbit/s; no table of contents, which could only be written at the end
-opus    Ogg pages at 24 kHz, one a second
-aac     ADTS frames; needs the package 'av'
-flac    whole, when it is complete: readers such as libsndfile fail on a FLAC of unknown length
+    pcm     16-bit little-endian at 24 kHz, which is what OpenAI's clients expect of it
+    wav     the same at 22,050 Hz behind a header whose lengths say 'unknown' (0xFFFFFFFF)
+    mp3     frames of one size, 80 kbit/s; no table of contents, which could only be written at the end
+    opus    Ogg pages at 24 kHz, one a second
+    aac     ADTS frames; needs the package 'av'
+    flac    whole, when it is complete: readers such as libsndfile fail on a FLAC of unknown length
+
+wav, mp3, opus and flac say in a comment that they are synthetic speech; the others have no place for it.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import soxr
 from numpy.typing import NDArray
 
 from myxtts.features.mel import SAMPLE_RATE
+from myxtts.inference.speech import NOTE
 from myxtts.serving.problems import invalid
 
 Audio = NDArray[np.float32]
@@ -112,8 +115,11 @@ class _Pcm:
 
 class _Wav:
     def __init__(self) -> None:
+        note = NOTE.encode() + b"\0" * (2 - len(NOTE) % 2)
+        info = b"INFO" + struct.pack("<4sI", b"ICMT", len(note)) + note
         form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, SAMPLE_RATE, 2 * SAMPLE_RATE, 2, 16)
-        self._header = struct.pack("<4sI4s", b"RIFF", _UNKNOWN, b"WAVE") + form + struct.pack("<4sI", b"data", _UNKNOWN)
+        self._header = struct.pack("<4sI4s", b"RIFF", _UNKNOWN, b"WAVE") + form
+        self._header += struct.pack("<4sI", b"LIST", len(info)) + info + struct.pack("<4sI", b"data", _UNKNOWN)
 
     def encode(self, audio: Audio) -> bytes:
         header, self._header = self._header, b""
@@ -159,6 +165,7 @@ class _Opus:
     def __init__(self) -> None:
         self._sink, self._resampled = _Sink(), _Resampled(PCM_RATE)
         self._file = soundfile.SoundFile(self._sink, "w", PCM_RATE, 1, format="OGG", subtype="OPUS")
+        self._file.comment = NOTE
 
     def encode(self, audio: Audio) -> bytes:
         self._file.write(self._resampled(audio))
@@ -179,6 +186,7 @@ class _Mp3:
         kind: dict[str, Any] = {"format": "MP3", "subtype": "MPEG_LAYER_III"}
         rate: dict[str, Any] = {"bitrate_mode": "CONSTANT", "compression_level": _MP3_LEVEL}
         self._file = soundfile.SoundFile(self._sink, "w", SAMPLE_RATE, 1, **kind, **rate)
+        self._file.comment = NOTE
 
     def encode(self, audio: Audio) -> bytes:
         self._file.write(audio)
@@ -193,6 +201,7 @@ class _Flac:
     def __init__(self) -> None:
         self._file = io.BytesIO()
         self._sound = soundfile.SoundFile(self._file, "w", SAMPLE_RATE, 1, format="FLAC", subtype="PCM_16")
+        self._sound.comment = NOTE
 
     def encode(self, audio: Audio) -> bytes:
         self._sound.write(audio)

@@ -19,7 +19,7 @@ with warnings.catch_warnings():
 
 pytestmark = pytest.mark.slow  # TensorFlow is loaded twice, here and in the server
 
-TEXT = "one two three. four, five! six?"
+TEXT = "one two three. four! six?"
 
 
 @pytest.fixture(scope="session")
@@ -92,15 +92,8 @@ def test_models_are_listed(client):
 
 
 ODD = [
-    "9" * 600,
-    "1e999 ٣٤٥٦٧٨٩ ⅷ ²³",
-    "\u202eabc\u0000def\u200b",
-    "👩‍👩‍👧‍👦 one",
-    "a" * 4000,
-    "\U000e0001\ufeff",
-    "one.\n" * 100,
-    "😀" * 900,
-]
+    "9" * 60, "1e999 ٣٤٥٦٧٨٩ ⅷ ²³", "\u202eabc\u0000def\u200b", "👩‍👩‍👧‍👦 one", "a" * 400, "\U000e0001\ufeff", "one.\n" * 8, "😀" * 900,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
@@ -123,7 +116,7 @@ def test_a_slow_reader_gets_all_of_it(server, spoken):
         data = b""
         while piece := connection.recv(512):
             data += piece
-    assert len(data.partition(b"\r\n\r\n")[2]) == 44 + 2 * len(spoken)
+    np.testing.assert_array_equal(samples("wav", data.partition(b"\r\n\r\n")[2])[0], spoken)
 
 
 # ---- voices ----------------------------------------------------------------------------------------------------------
@@ -254,7 +247,7 @@ def test_it_finishes_what_is_being_spoken(models, tmp_path):
 
     server = start_server(models, tmp_path)
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
-    body = {"model": "anna", "input": "one two three four. " * 20, "response_format": "wav"}
+    body = {"model": "anna", "input": "one two three four. " * 8, "response_format": "wav"}
     connection.request("POST", "/v1/audio/speech", json.dumps(body))
     answer = connection.getresponse()
     first = answer.read(1000)
