@@ -92,7 +92,8 @@ def test_models_are_listed(client):
 
 
 ODD = [
-    "9" * 60, "1e999 ٣٤٥٦٧٨٩ ⅷ ²³", "\u202eabc\u0000def\u200b", "👩‍👩‍👧‍👦 one", "a" * 400, "\U000e0001\ufeff", "one.\n" * 8, "😀" * 900,
+    "9" * 60, "1e999 ٣٤٥٦٧٨٩ ⅷ ²³", "\u202eabc\u0000def\u200b", "👩‍👩‍👧‍👦 one", "a" * 400, "\U000e0001\ufeff",
+    "one.\n" * 8, "😀" * 900,
 ]  # fmt: skip
 
 
