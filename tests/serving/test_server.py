@@ -14,8 +14,9 @@ from serving.conftest import end_server, start_server
 from myxtts.serving.encoding import formats
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")  # of what they import: pydantic, audioop
     import openai
+    from wyoming.info import Describe, Info
 
 pytestmark = pytest.mark.slow  # TensorFlow is loaded twice, here and in the server
 
@@ -199,8 +200,6 @@ def sound_of(events) -> np.ndarray:
 
 
 def test_wyoming_describes_its_voices(server):
-    from wyoming.info import Describe, Info
-
     (event,) = talk(server.wyoming, Describe(), last="info")
     (program,) = Info.from_event(event).tts
     assert program.supports_synthesize_streaming
