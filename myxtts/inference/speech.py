@@ -18,6 +18,8 @@ from myxtts.errors import SpeechError
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS, SAMPLE_RATE
 from myxtts.files import whole_file
 
+Audio = NDArray[np.float32]
+
 NOTE = "Synthetic speech made with MyXTTS"
 _PEAK = 0.98
 _BLOCK_BYTES = 1 << 20
@@ -121,14 +123,32 @@ def limit_peak(audio: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def add_pause(speech: Speech, seconds: float) -> Speech:
     """Faded at both ends, with whole frames of silence after it."""
-    frames = round(seconds * SAMPLE_RATE / HOP_SAMPLES)
-    audio = np.pad(speech.audio, (0, frames * HOP_SAMPLES))
-    length = min(_FADE_SAMPLES, len(speech.audio))
-    fade = np.linspace(0.0, 1.0, length, dtype=np.float32)
-    audio[:length] *= fade
-    audio[len(speech.audio) - length : len(speech.audio)] *= fade[::-1]
-    speech.audio, speech.mel = audio, np.pad(speech.mel, ((0, frames), (0, 0)), constant_values=LOG_FLOOR)
+    speech.audio = np.concatenate([*with_pause(iter([speech.audio]), len(speech.audio), seconds)])
+    frames = _frames(seconds)
+    speech.mel = np.pad(speech.mel, ((0, frames), (0, 0)), constant_values=LOG_FLOOR)
     return speech
+
+
+def with_pause(pieces: Iterator[Audio], samples: int, seconds: float) -> Iterator[Audio]:
+    """The pieces of one sound of so many samples, faded at both of its ends, and the silence after it."""
+    at = 0
+    for piece in pieces:
+        yield _faded(piece, at, samples)
+        at += len(piece)
+    yield np.zeros(_frames(seconds) * HOP_SAMPLES, np.float32)
+
+
+def _faded(piece: Audio, at: int, samples: int) -> Audio:
+    """A piece that begins at the sample `at` of a sound."""
+    length = min(_FADE_SAMPLES, samples)
+    steps = max(length - 1, 1)
+    place = np.arange(at, at + len(piece))
+    gain = np.minimum(place, samples - 1 - place) / np.float32(steps)
+    return piece * np.minimum(gain, 1.0).astype(np.float32)
+
+
+def _frames(seconds: float) -> int:
+    return round(seconds * SAMPLE_RATE / HOP_SAMPLES)
 
 
 def join(pieces: list[Speech]) -> Speech:

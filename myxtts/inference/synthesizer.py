@@ -15,11 +15,11 @@ import numpy as np
 import tensorflow as tf
 
 from myxtts.errors import SpeechError
-from myxtts.features.mel import N_MELS
+from myxtts.features.mel import HOP_SAMPLES, N_MELS
 from myxtts.inference.reference import AnyReference, Reference, load_reference, read_voice
 from myxtts.inference.request import Request, make_request
 from myxtts.inference.script import Line, Script
-from myxtts.inference.speech import Speech, add_pause, join
+from myxtts.inference.speech import Audio, Speech, add_pause, join, with_pause
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
 from myxtts.models.reference_encoder import Voice
@@ -78,6 +78,16 @@ class Synthesizer:
         spoken_in = voice if isinstance(voice, Voice) else self.hear(voice)
         timings = {"text_ms": request.text_ms, "voice_ms": _since(started)}
         return self._speak(request, spoken_in, timings)
+
+    def sound(self, text: str, voice: AnyVoice = None, **options: Any) -> Iterator[Audio]:
+        """The samples of `stream` as soon as the vocoder has them, also inside a sentence. Options as there."""
+        return self._sound(make_request(self._script, text, **options), voice)
+
+    def _sound(self, request: Request, voice: AnyVoice) -> Iterator[Audio]:
+        spoken_in = voice if isinstance(voice, Voice) else self.hear(voice)
+        for line in request.lines:
+            mel = self._mel(line, request, spoken_in)
+            yield from with_pause(request.vocoder.stream(mel), len(mel) * HOP_SAMPLES, line.pause_seconds)
 
     def hear(self, voice: AnyReference | None = None) -> Voice:
         """The voice of one or several recordings, or the model's own: hand it to `say` to hear them only once."""

@@ -24,6 +24,7 @@ TRANSLATED = (
     "training",
     "text",
     "evaluating",
+    "serving",
     "diagnosing",
     "troubleshooting",
     "then-and-now",

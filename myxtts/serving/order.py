@@ -1,0 +1,125 @@
+"""The body of POST /v1/audio/speech, checked field by field: an `Order`, or a `Problem` that names the field."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import Any, NamedTuple, NoReturn
+
+from myxtts.serving.encoding import MEDIA_TYPES
+from myxtts.serving.problems import invalid
+
+# OpenAI's own voices: clients that know no others ask for one of these and get the model's voice.
+OPENAI_VOICES = (
+    "alloy", "ash", "ballad", "cedar", "coral", "echo", "fable", "marin", "nova", "onyx", "sage", "shimmer", "verse",
+)  # fmt: skip
+OWN_VOICE = "default"
+STREAM_FORMATS = ("audio", "sse")
+FIELDS = (
+    "model", "input", "voice", "response_format", "speed", "stream_format", "instructions", "language", "seed",
+)  # fmt: skip
+_SLOWEST, _FASTEST = 0.25, 4.0
+_LONGEST_NAME = 64
+_LARGEST_SEED = 2**63 - 1
+
+
+class Order(NamedTuple):
+    model: str
+    text: str
+    voice: str = OWN_VOICE
+    response_format: str = "mp3"
+    speed: float = 1.0
+    stream_format: str = "audio"
+    language: str | None = None
+
+
+def read_order(body: bytes, most_chars: int) -> Order:
+    values = read_object(body)
+    for name in values:
+        if name not in FIELDS:
+            near = difflib.get_close_matches(name, FIELDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(FIELDS)}"
+            raise invalid(f"unknown field {name[:80]!r}: {hint}", name[:80], "unknown_parameter")
+    _text(values, "instructions", 10 * most_chars, "")  # accepted as of any client: this model takes no directions
+    _seed(values)
+    return Order(
+        model=_required(values, "model", _LONGEST_NAME),
+        text=_required(values, "input", most_chars),
+        voice=_voice(values),
+        response_format=_choice(values, "response_format", tuple(MEDIA_TYPES), "mp3"),
+        speed=_speed(values),
+        stream_format=_choice(values, "stream_format", STREAM_FORMATS, "audio"),
+        language=_text(values, "language", _LONGEST_NAME, None),
+    )
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """A JSON object of plain values. JSON that Python reads and others do not (NaN, lone surrogates) is refused."""
+    try:
+        values = json.loads(body, parse_constant=_refuse)
+        json.dumps(values, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:  # half a surrogate pair is a UnicodeEncodeError, a ValueError
+        raise invalid(f"the body is not JSON in UTF-8: {str(error)[:200]!r}", code="invalid_json") from None
+    if not isinstance(values, dict):
+        raise invalid("the body is not a JSON object: send {...}", code="invalid_json")
+    return values
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _required(values: dict[str, Any], name: str, most: int) -> str:
+    if values.get(name) is None:
+        raise invalid(f"the field {name} is missing", name, "missing_required_parameter")
+    return str(_text(values, name, most, ""))
+
+
+def _text(values: dict[str, Any], name: str, most: int, default: str | None) -> str | None:
+    value = values.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, str):
+        raise invalid(f"{name} is {_kind(value)}, expected a string", name)
+    if len(value) > most:
+        raise invalid(f"{name} has {len(value)} characters, expected at most {most}", name, "string_above_max_length")
+    return value
+
+
+def _choice(values: dict[str, Any], name: str, choices: tuple[str, ...], default: str) -> str:
+    value = _text(values, name, _LONGEST_NAME, default)
+    if value not in choices:
+        raise invalid(f"found the {name} {value!r}, expected one of: {', '.join(choices)}", name)
+    return str(value)
+
+
+def _speed(values: dict[str, Any]) -> float:
+    value = values.get("speed")
+    if value is None:
+        return 1.0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _SLOWEST <= value <= _FASTEST:
+        raise invalid(f"speed is {str(value)[:40]}, expected a number from {_SLOWEST} to {_FASTEST:g}", "speed")
+    return float(value)
+
+
+def _seed(values: dict[str, Any]) -> None:
+    """Checked only: nothing is drawn at random, so that every seed gives the same sound."""
+    value = values.get("seed")
+    if value is not None and (type(value) is not int or abs(value) > _LARGEST_SEED):
+        raise invalid(f"seed is {str(value)[:40]}, expected a whole number below 2^63", "seed")
+
+
+def _voice(values: dict[str, Any]) -> str:
+    """A name, or {"id": name}."""
+    value = values.get("voice")
+    if isinstance(value, dict):
+        if set(value) != {"id"} or not isinstance(value["id"], str):
+            raise invalid('voice is an object, expected a name or {"id": name}', "voice")
+        value = value["id"]
+    name = _text({"voice": value}, "voice", _LONGEST_NAME, OWN_VOICE)
+    return OWN_VOICE if name in OPENAI_VOICES else str(name)
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return kinds.get(type(value), "null")

@@ -1,0 +1,30 @@
+"""What is wrong with a request, in the shape in which OpenAI's API says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
+
+
+class Problem(Exception):
+    """Answered with `status` and `{"error": {message, type, param, code}}`."""
+
+    def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None):
+        super().__init__(message)
+        self.status, self.message, self.param, self.code = status, message, param, code
+        self.headers: dict[str, str] = {}
+
+    def body(self) -> dict[str, Any]:
+        kind = "server_error" if self.status >= 500 else _TYPES.get(self.status, "invalid_request_error")
+        return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
+
+
+def invalid(message: str, param: str | None = None, code: str | None = None) -> Problem:
+    return Problem(400, message, param, code)
+
+
+def too_busy(message: str, seconds: float) -> Problem:
+    problem = Problem(429, message, code="rate_limit_exceeded")
+    problem.headers["Retry-After"] = str(max(1, round(seconds)))
+    return problem

@@ -1,0 +1,157 @@
+"""The models that are served: known by name from the start, loaded when first asked for, unloaded when idle.
+
+Only the worker's thread loads, uses and unloads; what the event loop reads (names, languages) never changes.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from myxtts.errors import SpeechError
+from myxtts.files import hash_file
+from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
+from myxtts.models.format import VOICE
+from myxtts.serving.problems import Problem, too_busy
+
+if TYPE_CHECKING:
+    from myxtts.inference.synthesizer import Synthesizer
+    from myxtts.models.reference_encoder import Voice
+
+_log = logging.getLogger(__name__)
+
+_GRAPHS_BYTES = (
+    60e6  # of one model: its traced functions and the working memory of a sentence; measured, see docs/log.md
+)
+
+
+@dataclass
+class Known:
+    """A model that may be asked for."""
+
+    name: str
+    folder: Path
+    description: ModelDescription
+    created: int
+
+    @property
+    def needs_bytes(self) -> float:
+        """While it is loaded: its weights twice, as they are read and as they are set, and its graphs."""
+        return 2 * weights_file(self.folder).stat().st_size + _GRAPHS_BYTES
+
+    @property
+    def has_voice(self) -> bool:
+        return (self.folder / VOICE).is_file()
+
+    def fingerprint(self) -> str:
+        """Of its weights: a voice that was encoded by others means something else."""
+        return hash_file(weights_file(self.folder))
+
+
+@dataclass
+class Loaded:
+    synthesizer: Synthesizer
+    fingerprint: str
+    own_voice: Voice | None
+    used: float = 0.0
+    users: int = 0
+
+
+class Served:
+    def __init__(self, given: list[str], memory_bytes: float, idle_seconds: float):
+        self.known = {known.name: known for known in map(_know, given)}
+        if len(self.known) < len(given):
+            raise SpeechError(
+                f"found two models of one name among {', '.join(given)}: write NAME=MODEL to tell them apart"
+            )
+        for known in self.known.values():
+            if known.needs_bytes > memory_bytes:
+                raise SpeechError(
+                    f"{known.name} needs about {known.needs_bytes / 1e9:.2f} GB, --memory-gb is {memory_bytes / 1e9:g}"
+                )
+        self._memory_bytes, self._idle_seconds = memory_bytes, idle_seconds
+        self._loaded: dict[str, Loaded] = {}
+
+    def find(self, name: str) -> Known:
+        if name not in self.known:
+            served = ", ".join(self.known)
+            raise Problem(
+                404, f"the model {name[:80]!r} is not served: choose one of {served}", "model", "model_not_found"
+            )
+        return self.known[name]
+
+    @property
+    def first(self) -> Known:
+        return next(iter(self.known.values()))
+
+    def loaded(self) -> list[str]:
+        return [*self._loaded]
+
+    # ---- on the worker's thread ----
+
+    @contextmanager
+    def use(self, name: str) -> Iterator[Loaded]:
+        """The model, which stays loaded inside the block."""
+        found = self._loaded.get(name) or self._load(self.find(name))
+        found.users += 1
+        try:
+            yield found
+        finally:
+            found.users -= 1
+            found.used = time.monotonic()
+
+    def unload_idle(self) -> float | None:
+        """Returns the seconds until the next one will be idle for long enough."""
+        now = time.monotonic()
+        for name, found in [*self._loaded.items()]:
+            if not found.users and now - found.used >= self._idle_seconds:
+                self._unload(name)
+        left = [found.used + self._idle_seconds - now for found in self._loaded.values()]
+        return max(min(left), 0.1) if left else None
+
+    def _load(self, known: Known) -> Loaded:
+        self._make_room(known)
+        started = time.monotonic()
+        from myxtts.inference.synthesizer import Synthesizer
+
+        synthesizer = Synthesizer.load(known.folder)
+        own = synthesizer.hear() if known.has_voice else None
+        found = self._loaded[known.name] = Loaded(synthesizer, known.fingerprint(), own)
+        _log.info("loaded %s in %.1f s", known.name, time.monotonic() - started)
+        return found
+
+    def _make_room(self, known: Known) -> None:
+        while self._loaded and self._used_bytes() + known.needs_bytes > self._memory_bytes:
+            free = [name for name, found in self._loaded.items() if not found.users]
+            if not free:
+                raise too_busy(f"no room for {known.name} while the other models speak: try again later", 5.0)
+            self._unload(min(free, key=lambda name: self._loaded[name].used))
+
+    def _used_bytes(self) -> float:
+        return sum(self.known[name].needs_bytes for name in self._loaded)
+
+    def _unload(self, name: str) -> None:
+        del self._loaded[name]
+        gc.collect()  # a Keras model is a circle of references
+        _log.info("unloaded %s", name)
+
+
+def _know(given: str) -> Known:
+    """MODEL, or NAME=MODEL; a folder of exactly that name comes first."""
+    name, sign, path = given.partition("=")
+    if not sign or Path(given).is_dir():
+        name, path = _name_of(Path(given)), given
+    folder = find_checkpoint(path)
+    return Known(name, folder, ModelDescription.load(folder), int(weights_file(folder).stat().st_mtime))
+
+
+def _name_of(path: Path) -> str:
+    """That of the folder; of runs/anna/checkpoints/step-400 it is anna."""
+    parts = path.resolve().parts
+    return parts[-3] if len(parts) > 2 and parts[-2] == "checkpoints" else parts[-1]

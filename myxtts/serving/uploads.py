@@ -1,0 +1,57 @@
+"""A clip from a client becomes crops of log-mel in a process of its own, with little memory and no path of his.
+
+A decoder that is given what a stranger made may crash or grow: it does so there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from myxtts.inference.reference import Reference
+from myxtts.serving.decode import REFUSED
+from myxtts.serving.problems import Problem, invalid
+
+UPLOAD_BYTES = 16 << 20
+_SECONDS = 60.0
+
+
+class Decoding:
+    """One clip at a time: the cores are for speaking."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Semaphore(1)
+
+    async def crops(self, clip: bytes, model: Path) -> Reference:
+        """As the model of that folder wants them. What is wrong with the clip is a `Problem`."""
+        async with self._turn:
+            code, out, told = await _run(clip, model)
+        if code == REFUSED:
+            raise invalid(told, "audio_sample")
+        if code:
+            raise invalid("the clip could not be decoded within the limits: send 3 to 10 s of speech", "audio_sample")
+        with np.load(io.BytesIO(out), allow_pickle=False) as arrays:
+            return Reference(arrays["crops"], arrays["lengths"])
+
+
+async def _run(clip: bytes, model: Path) -> tuple[int, bytes, str]:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "myxtts.serving.decode", str(model), stdin=pipe, stdout=pipe, stderr=pipe,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(_SECONDS):
+            out, told = await process.communicate(clip)
+    except TimeoutError:
+        raise Problem(503, "decoding the clip took too long: try again later", "audio_sample") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode or 0, out, told.decode(errors="replace").strip()

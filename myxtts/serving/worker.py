@@ -1,0 +1,150 @@
+"""One thread does all the work, a step of each job in turn: a short sentence does not wait for a book to end.
+
+A job is a generator. It runs on the thread only; what it yields is fetched from the event loop by `await job.next()`.
+No more than `most_jobs` are taken. A job whose reader is slow waits, and one whose reader is gone is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from myxtts.errors import MyXTTSError
+from myxtts.serving.problems import Problem, invalid, too_busy
+
+_log = logging.getLogger(__name__)
+
+_MOST_PIECES = 32  # made and not yet sent, 24 s of sound
+_REMEMBERED = 0.2  # weight of the newest job in the mean time of a job
+
+
+class Job:
+    """One generator, seen from the event loop that submitted it."""
+
+    def __init__(self, worker: Worker, steps: Iterator[Any]):
+        self._worker, self._steps = worker, steps
+        self._loop, self._came = asyncio.get_running_loop(), asyncio.Event()
+        self._items: deque[Any] = deque()
+        self._cancelled, self._ended = False, False
+        self._problem: Problem | None = None
+        self.started = time.monotonic()
+
+    async def next(self) -> Any:
+        """What the generator yields next. Its end is `StopAsyncIteration`, its failure a `Problem`."""
+        while True:
+            with self._worker.changed:
+                if self._items:
+                    self._worker.changed.notify()
+                    return self._items.popleft()
+                if self._ended:
+                    raise self._problem or StopAsyncIteration
+                self._came.clear()
+            await self._came.wait()
+
+    def cancel(self) -> None:
+        """Nobody listens any more. After the end it does nothing."""
+        with self._worker.changed:
+            self._cancelled = True
+            self._worker.changed.notify()
+
+    # ---- on the thread ----
+
+    def can_run(self) -> bool:
+        return self._cancelled or len(self._items) < _MOST_PIECES
+
+    def run(self) -> bool:
+        """One step; False when there is none left."""
+        if self._cancelled:
+            self._steps.close()  # type: ignore[attr-defined]
+            return self._end(None)
+        try:
+            item = next(self._steps)
+        except StopIteration:
+            return self._end(None)
+        except Problem as problem:
+            return self._end(problem)
+        except MyXTTSError as error:
+            return self._end(invalid(str(error)))
+        except Exception:  # noqa: BLE001 - said; the thread must outlive whatever one request brings about
+            _log.exception("a request failed")
+            return self._end(Problem(500, "the server failed on this request: its log says why"))
+        with self._worker.changed:
+            self._items.append(item)
+        self._tell()
+        return True
+
+    def _end(self, problem: Problem | None) -> bool:
+        with self._worker.changed:
+            self._ended, self._problem = True, problem
+        self._tell()
+        return False
+
+    def _tell(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits
+            self._loop.call_soon_threadsafe(self._came.set)
+
+
+class Worker:
+    """`tidy` is called when there is nothing to do; it returns after how many seconds it wants to be called again."""
+
+    def __init__(self, most_jobs: int, tidy: Callable[[], float | None] = lambda: None):
+        self._most, self._tidy = most_jobs, tidy
+        self._jobs: deque[Job] = deque()
+        self._mean_seconds, self._stopping = 1.0, False
+        self.changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="speaking", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what was submitted, then end the thread."""
+        with self.changed:
+            self._stopping = True
+            self.changed.notify()
+        self._thread.join()
+
+    def submit(self, steps: Iterator[Any]) -> Job:
+        """To be called from an event loop. More than there is room for is a `Problem` with Retry-After."""
+        with self.changed:
+            if len(self._jobs) >= self._most or self._stopping:
+                wait = self._mean_seconds
+                raise too_busy(f"{len(self._jobs)} requests are being spoken or waiting: try again later", wait)
+            job = Job(self, steps)
+            self._jobs.append(job)
+            self.changed.notify()
+        return job
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            goes_on = job.run()
+            with self.changed:
+                self._jobs.remove(job)
+                if goes_on:
+                    self._jobs.append(job)
+                else:
+                    self._mean_seconds += _REMEMBERED * (time.monotonic() - job.started - self._mean_seconds)
+
+    def _next(self) -> Job | None:
+        """The one that has waited longest; None at the end."""
+        while True:
+            with self.changed:
+                for job in self._jobs:
+                    if job.can_run():
+                        return job
+                if self._stopping and not self._jobs:
+                    return None
+                idle = not self._jobs
+            wait = self._tidy() if idle else None
+            with self.changed:
+                if not any(job.can_run() for job in self._jobs) and not (self._stopping and not self._jobs):
+                    self.changed.wait(wait)
