@@ -97,7 +97,7 @@ def test_an_extra_is_installed_by_the_names_of_its_packages_and_named_in_notice(
     command = install_command(extra)
     assert command.startswith("pip install ")
     for package in EXTRAS[extra]:
-        assert package in command
+        assert package.partition(";")[0] in command  # a marker is for pip
     assert command in str(MissingExtra("x", extra, "this"))
     assert re.search(rf"[Ee]xtra `{extra}`", (ROOT / "NOTICE").read_text()), extra
 

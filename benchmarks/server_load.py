@@ -1,7 +1,7 @@
 """How soon and how much a running `myxtts serve` speaks to several clients at once.
 
     myxtts serve runs/anna --port 8020 &
-    python benchmarks/serving.py http://127.0.0.1:8020 anna --clients 1 4 16 --seconds 60 --bare runs/anna
+    python benchmarks/server_load.py http://127.0.0.1:8020 anna --clients 1 4 16 --seconds 60 --bare runs/anna
 
 For each number of clients: first sound (median, p95), errors, seconds of sound per second and per CPU-second of the
 server (--pid). `--bare` does the same work with the synthesizer alone, afterwards and in this process.
