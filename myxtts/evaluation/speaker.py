@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.ndimage
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from myxtts.errors import MissingExtra
 from myxtts.evaluation.front_end import RATE, at_16_khz, file_in, power_mel
@@ -78,8 +79,8 @@ class SpeakerEncoder:
         states = np.empty((*seen.shape[:2], len(turned)), np.float32)
         for frame in range(seen.shape[1]):
             enter, forget, new, leave = np.split(seen[:, frame] + hidden @ turned, 4, axis=1)
-            cell = _sigmoid(forget) * cell + _sigmoid(enter) * np.tanh(new)
-            hidden = states[:, frame] = _sigmoid(leave) * np.tanh(cell)
+            cell = expit(forget) * cell + expit(enter) * np.tanh(new)
+            hidden = states[:, frame] = expit(leave) * np.tanh(cell)
         return states
 
 
@@ -101,7 +102,3 @@ def _as_loud(audio: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
     return (vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)).astype(np.float32)
-
-
-def _sigmoid(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.float32(1.0) / (np.float32(1.0) + np.exp(-x))

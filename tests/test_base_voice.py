@@ -1,0 +1,56 @@
+"""What comes with the package: it speaks offline without a model being named, and follows the reference it is shown."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from myxtts.cli import main
+from myxtts.evaluation.speaker import SpeakerEncoder
+from myxtts.inference.synthesizer import Synthesizer
+from myxtts.models.description import ModelDescription
+from myxtts.models.shipped import BASE, VOCODER, shipped
+
+ROOT = Path(__file__).parents[1]
+pytest.importorskip("espeakng_loader")
+
+
+def test_both_together_are_small_enough_to_ship():
+    folders = [shipped(name) for name in (BASE, VOCODER)]
+    assert sum(path.stat().st_size for folder in folders for path in folder.iterdir()) < 30_000_000
+
+
+def test_say_needs_no_model(tmp_path):
+    assert main(["say", "Good morning.", "-o", str(tmp_path / "morning.wav")]) == 0
+    audio, rate = soundfile.read(tmp_path / "morning.wav")
+    assert 0.4 < len(audio) / rate < 3.0
+    assert np.abs(audio).max() > 0.05
+
+
+def test_every_speaker_and_source_is_on_the_card():
+    card = (ROOT / "docs" / "model-card.md").read_text(encoding="utf-8")
+    speakers = {re.split("[-_]", name)[0] for name in ModelDescription.load(shipped(BASE)).speakers}
+    named = {"kokoro": "Kokoro", "hibari": "hibari", "carlo": "Carlo Flora", "ivrvoice": "ivrvoice", "dittli": "dittli"}
+    assert speakers == named.keys()
+    assert all(name in card for name in named.values())
+
+
+@pytest.mark.slow
+def test_another_reference_is_another_voice(tmp_path):
+    """A man from a film archive and a synthetic woman, by a judge that was not trained here."""
+    speech = pytest.importorskip("moonshine_voice")
+    if importlib.util.find_spec("resemblyzer") is None:
+        pytest.skip("pip install --no-deps Resemblyzer==0.1.4")
+    assert main(["demo-corpus", str(tmp_path / "corpus"), "--utterances", "4"]) == 0
+    women = sorted((tmp_path / "corpus" / "wavs").glob("*.wav"))
+    clips = {"man": [f"{speech.__path__[0]}/assets/beckett.wav"], "woman": women[:2]}
+    encode, voice = SpeakerEncoder(), Synthesizer.load(BASE)
+    text = "The old bridge survived the storm, although nobody had expected it."
+    spoken = {name: encode(voice.say(text, voice=files).audio, 22050) for name, files in clips.items()}
+    real = {"man": clips["man"][0], "woman": women[2]}
+    heard = {name: encode(*soundfile.read(path, dtype="float32")) for name, path in real.items()}
+    assert spoken["man"] @ heard["man"] > spoken["man"] @ heard["woman"] + 0.1
+    assert spoken["woman"] @ heard["woman"] > spoken["woman"] @ heard["man"] + 0.1
