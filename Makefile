@@ -34,8 +34,9 @@ SENTENCE ?= The morning train was late again, so we walked along the river and t
 
 demo: $(INSTALLED)
 	@date +%s > $(DEMO).started
+	$(BIN)/myxtts demo-corpus $(DEMO)/clip --utterances 4
+	$(BIN)/myxtts say "$(SENTENCE)" --voice $(DEMO)/clip/wavs/hibari-00001.wav -o $(DEMO)/before.wav
 	$(BIN)/myxtts demo-corpus $(DEMO)/corpus --utterances 1500
-	$(BIN)/myxtts say "$(SENTENCE)" --voice $(DEMO)/corpus/wavs/hibari-00001.wav -o $(DEMO)/before.wav
 	$(BIN)/myxtts pack $(DEMO)/corpus -o $(DEMO)/voice.cache
 	$(BIN)/myxtts verify $(DEMO)/voice.cache
 	$(BIN)/myxtts info $(DEMO)/voice.cache
@@ -49,7 +50,7 @@ demo: $(INSTALLED)
 	@echo "  corpus, voice.cache   synthetic speech, packed and verified"
 	@echo "  run                   the voice: checkpoints, log.jsonl, samples, tensorboard"
 	@echo "  run/report.html       where each millisecond went, for the browser"
-	@echo "  before.wav            the base voice imitates one clip of the corpus, before any training"
+	@echo "  before.wav            the base voice imitates one clip (clip/wavs/hibari-00001.wav), before any training"
 	@echo "  hello.wav             the same sentence after it; it was not trained on it"
 	@echo "  spectrogram.png       another one, spoken above real"
 	@echo "  evaluation.html       six of them to hear: spoken, copy and real, and what the judges say"
