@@ -85,16 +85,18 @@ def measure(url: str, model: str, clients: int, seconds: float, server: psutil.P
 
 def bare(run: str, seconds: float) -> dict:
     from myxtts.inference.synthesizer import Synthesizer
+    from myxtts.inference.vocoder import find_vocoder
 
     me, before = psutil.Process(), psutil.Process().memory_info().rss
     speaker = Synthesizer.load(run)
-    voice = speaker.hear()
+    voice, vocoder = speaker.hear(), find_vocoder("neural")  # once: a name would be loaded again for every text
     for text in SENTENCES:
-        speaker.say(text, voice)
+        speaker.say(text, voice, vocoder=vocoder)
     loaded_mb = (me.memory_info().rss - before) / 1e6
     cpu, started, sound, number = _cpu(me), time.monotonic(), 0.0, 0
     while time.monotonic() < started + seconds:
-        sound += sum(map(len, speaker.sound(SENTENCES[number % len(SENTENCES)], voice))) / RATE
+        text = SENTENCES[number % len(SENTENCES)]
+        sound += sum(map(len, speaker.sound(text, voice, vocoder=vocoder))) / RATE
         number += 1
     wall = time.monotonic() - started
     return {
