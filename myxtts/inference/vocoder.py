@@ -7,6 +7,7 @@ for piece in vocoder.stream(mel): ...        the same samples, the first of them
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -54,8 +55,14 @@ class GriffinLim:
         yield griffin_lim(mel)
 
 
+@functools.cache
+def _neural() -> Vocoder:
+    """One for all: its weights are read once, not for every text."""
+    return _of_folder(shipped(VOCODER), "neural")
+
+
 VOCODERS: dict[str, Callable[[], Vocoder]] = {
-    "neural": lambda: _of_folder(shipped(VOCODER), "neural"),
+    "neural": _neural,
     "griffin-lim": lambda: Vocoder("griffin-lim", GriffinLim),
 }
 
