@@ -24,7 +24,7 @@ _SIGNED = r"(?:(?<![\w)\]])(?P<sign>[-+±]) ?)?"
 
 
 @functools.cache
-def _noun(written: str) -> Noun:
+def noun_of(written: str) -> Noun:
     return noun(written)
 
 
@@ -121,7 +121,7 @@ class Amounts(Reader):
         else:
             said = self.say_count(number, major)
         if found.get("per"):
-            said = f"{said} {self.say_per(_noun(self.units.get(found['per'], '|' + found['per'])))}"
+            said = f"{said} {self.say_per(noun_of(self.units.get(found['per'], '|' + found['per'])))}"
         return apart(said, match) + self.stop(match)
 
     def stop(self, match: Match) -> str:
@@ -134,7 +134,7 @@ class Amounts(Reader):
 
     def coin(self, code: str) -> tuple[Noun, Noun | None]:
         major, _, minor = self.currencies[code].partition(";")
-        return _noun(major), _noun(minor) if minor else None
+        return noun_of(major), noun_of(minor) if minor else None
 
     def say_money(self, number: Number, major: Noun, minor: Noun) -> str:
         """'five euros and fifty cents'; nothing is said of no cents."""
@@ -150,7 +150,7 @@ class Amounts(Reader):
         return f"{self.say_count(number, scale)} {major.forms[-1]}"
 
     def scale(self, written: str) -> Noun:
-        return _noun(self.scales[written])
+        return noun_of(self.scales[written])
 
     def _scaled(self, match: Match) -> str:
         scale = self.in_case(self.scale(match["scale"]), match)
@@ -164,9 +164,9 @@ class Amounts(Reader):
 
     def _measure(self, match: Match) -> str:
         number = self.parse(match["number"], match["sign"] or "")
-        said = self.say_measure(number, _noun(self.units[match["unit"]]), match)
+        said = self.say_measure(number, noun_of(self.units[match["unit"]]), match)
         if match["per"]:
-            said = f"{said} {self.say_per(_noun(self.units[match['per']]))}"
+            said = f"{said} {self.say_per(noun_of(self.units[match['per']]))}"
         return said + self.stop(match)
 
     def say_measure(self, number: Number, unit: Noun, match: Match) -> str:
@@ -177,7 +177,7 @@ class Amounts(Reader):
         above, below = int(match[1]), int(match[2])
         if not 0 < above < below or "0" in (match[1][0], match[2][0]):
             return match[0]
-        return self.say_part_of(above, below, _noun(self.units[match["unit"]]))
+        return self.say_part_of(above, below, noun_of(self.units[match["unit"]]))
 
     def say_part_of(self, above: int, below: int, unit: Noun) -> str:
         return f"{self.say_fraction(above, below)} {unit.forms[0]}"
@@ -209,7 +209,7 @@ class Amounts(Reader):
 
     def _vulgar(self, match: Match) -> str:
         above, below = VULGAR[match[2]]
-        unit = _noun(self.units[match["unit"]]) if match["unit"] else None
+        unit = noun_of(self.units[match["unit"]]) if match["unit"] else None
         if unit and not match[1]:
             return apart(self.say_part_of(above, below, unit), match)
         said = self.say_fraction(above, below)

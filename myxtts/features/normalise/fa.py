@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from myxtts.features.normalise.amounts import noun_of
 from myxtts.features.normalise.counting import Number, roman, spell
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun
+from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, apart
 from myxtts.features.normalise.words import fa as words
 
 _ONE_THOUSAND = re.compile(r"(?:^|(?<= و ))یک هزار")
@@ -147,9 +148,10 @@ class Persian(Language):
         return "یک دوم" if (above, below) == (1, 2) else f"{self.count(above)} {self.ordinal(below)}"
 
     def _vulgar(self, match: Match) -> str:
-        if match[2] == "½":
-            return f"{self.count(int(match[1]))} و نیم" if match[1] else "نیم"
-        return super()._vulgar(match)
+        if match[2] != "½":
+            return super()._vulgar(match)
+        said = f"{self.count(int(match[1]))} و نیم" if match[1] else "نیم"
+        return apart(f"{said} {noun_of(self.units[match['unit']]).forms[0]}" if match["unit"] else said, match)
 
     def _fraction(self, match: Match) -> str:
         above, below = int(match[1]), int(match[2])
