@@ -148,8 +148,11 @@ def test_a_write_that_fails_in_the_middle_leaves_the_old_cache(tmp_path):
 # background has the signal ignored, so what a terminal would set is set.
 INTERRUPTED_PACK = """
 import os, signal, sys
+from myxtts.cache import writer
 from myxtts.cache.journal import Journal
 from myxtts.cli import main
+
+writer._COMMIT_SECONDS = writer._COMMIT_SHARE = 0.0  # at every chance, not every half second
 
 append = Journal.append
 

@@ -118,8 +118,8 @@ def test_a_lexicon_of_the_user_comes_first(site):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("misaki") is not None, reason="misaki is installed")
-def test_asked_for_and_not_installed_it_names_the_extra():
-    with pytest.raises(MissingExtra, match="phonemes-en"):
+def test_asked_for_and_not_installed_it_says_what_to_install():
+    with pytest.raises(MissingExtra, match="needs the package 'misaki': run pip install"):
         _ = TextFrontend(english="misaki").english
 
 
