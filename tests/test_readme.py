@@ -1,6 +1,7 @@
 """What the README shows, works: its shell blocks name real verbs and targets, its Python blocks run."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ def folder(tmp_path_factory):
     write_corpus(folder / "my-corpus", 24)  # enough for sentences to be held back
     command = [sys.executable, "-m", "myxtts", "pack", folder / "my-corpus", "-o", folder / "demo" / "voice.cache"]
     subprocess.run(command, check=True, capture_output=True)
+    shutil.copy(min((folder / "my-corpus" / "wavs").iterdir()), folder / "me.wav")
     return folder
 
 
