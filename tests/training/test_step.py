@@ -119,7 +119,8 @@ def test_compiled_once_ahead_it_does_what_it_does_eagerly_and_skips_what_is_not_
         ours, theirs = compiled.run(tensors(batch), LATE + step), eager.run(tensors(batch), LATE + step)
         assert ours == pytest.approx(theirs, rel=1e-3)
         assert ours["finite"] == 1.0
-        assert ours["loss"] == pytest.approx(sum(ours[name] for name in LOSS_WEIGHTS.keys() & ours), rel=1e-5)
+        terms = LOSS_WEIGHTS.keys() - {"voice", "spoken"}  # which one speaker has not
+        assert ours["loss"] == pytest.approx(sum(ours[name] for name in terms), rel=1e-5)
     good = everything(compiled)
     assert good != before
     for value in (np.nan, np.inf):
