@@ -12,10 +12,10 @@ import os
 from pathlib import Path
 
 from myxtts.files import open_at, try_lock
-from recipes.many_voices import german, hibari, kokoro, prompts
+from recipes.many_voices import german, hibari, kokoro, persian, prompts, shifted
 from recipes.many_voices.corpus import Folder
 
-SOURCES = ("prompts", "hibari", "german", "kokoro")
+SOURCES = ("prompts", "hibari", "german", "persian", "kokoro", "shifted")
 HELD_OUT_HUMAN_CLIPS, HELD_OUT_SECONDS = 12, 2.0
 
 
@@ -34,8 +34,12 @@ def main() -> None:
         hibari.make(folder, arguments.hibari_minutes * 60, arguments.seed)
     if "german" in arguments.sources:
         german.make(folder, packages, arguments.german_minutes * 60, arguments.seed)
+    if "persian" in arguments.sources:
+        persian.make(folder, arguments.persian_minutes * 60, arguments.seed)
     if "kokoro" in arguments.sources:
         kokoro.make(folder, packages, arguments.hours * 3600, arguments.seed)
+    if "shifted" in arguments.sources:
+        shifted.make(folder)
     for line in folder.ledger():
         print("{name}: {minutes} minutes, {speakers} speakers, {licence}".format(**line))
 
@@ -53,6 +57,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--hours", type=float, default=4.0, help="of Kokoro's speech (default: 4)")
     parser.add_argument("--hibari-minutes", type=float, default=25.0)
     parser.add_argument("--german-minutes", type=float, default=12.0)
+    parser.add_argument("--persian-minutes", type=float, default=12.0)
     parser.add_argument("--sources", nargs="+", choices=SOURCES, default=SOURCES)
     parser.add_argument("--held-out", type=Path, help="also make the voices to judge by, in this folder, first")
     parser.add_argument("--packages", type=Path, help="where fetched packages are kept (default: OUT/packages)")

@@ -89,6 +89,10 @@ class Folder:
     def seconds(self, source: str | None = None) -> float:
         return sum(row["seconds"] for row in self._listed() if source in (None, row["source"]))
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The manifest as it stands."""
+        return self._listed()
+
     def save(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self._listed())

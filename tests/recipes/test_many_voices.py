@@ -102,6 +102,38 @@ def test_a_clip_that_a_listener_left_out_is_neither_listed_nor_made_again(tmp_pa
     assert made.seconds() == pytest.approx(8.0, abs=0.1)
 
 
+def test_a_clip_at_another_speed_is_another_voice_with_the_same_text(tmp_path, clips):
+    from recipes.many_voices import shifted
+
+    made = make(tmp_path, clips, StandInTeacher())
+    shifted.make(made)
+    first = contents(tmp_path)
+    shifted.make(made)  # again: nothing is made twice, nothing shifted is shifted
+    assert contents(tmp_path) == first
+    rows = {row["id"]: row for row in made.rows()}
+    assert len(rows) == 2 * len(clips)
+    for clip in clips:
+        other = rows[f"shifted-{clip.id}"]
+        assert (other["text"], other["language"]) == (clip.text, clip.language)
+        way = other["speaker"].removeprefix(f"{clip.speaker}-")
+        assert way in ("slower", "faster")
+        assert (other["seconds"] > rows[clip.id]["seconds"]) == (way == "slower")
+        assert 0.85 < other["seconds"] / rows[clip.id]["seconds"] < 1.2
+
+
+def test_persian_is_said_by_four_voices_in_turn(tmp_path):
+    from recipes.many_voices import persian
+    from recipes.many_voices.corpus import Folder
+
+    pytest.importorskip("espeakng_loader")
+    folder = Folder(tmp_path)
+    persian.make(folder, 20.0, seed=0)
+    rows = folder.rows()
+    assert folder.seconds() >= 20.0
+    assert {row["language"] for row in rows} == {"fa"}
+    assert len({row["speaker"] for row in rows[:4]}) == 4
+
+
 def test_any_beginning_of_the_plan_is_balanced_over_the_voices():
     from recipes.many_voices.plan import COHORT, ROUNDS_PER_COHORT, training_clips
 
