@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> Result:
         f"{folder}: step {result['step']} after {result['seconds'] / 60:.1f} min, {result['why']}"
         + (f"; best at step {best['step']}, mel_l1 {best['mel_l1']:.3f}" if best else "")
         + f"; the step waited {result['stall']:.1%} of its time for data: {folder}/report.html\n"
-        f"next: myxtts say 'Hello.' --model {folder} -o hello.wav"
+        f"next: myxtts say 'Hello.' {'--vocoder' if config.model.part == 'vocoder' else '--model'} {folder} -o hello.wav"
     )
     return (130 if result["interrupted"] else 0), result, text
 
