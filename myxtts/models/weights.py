@@ -112,8 +112,13 @@ def weights_of(model: Any) -> dict[str, np.ndarray]:
 
 
 def set_weights(model: Any, tensors: Mapping[str, np.ndarray]) -> None:
-    """Give a model its weights: exactly its variables, each of its shape. Nothing is set unless all fit."""
+    """Give a model its weights: exactly its variables, each of its shape. Nothing is set unless all fit.
+
+    What speaking does not need (`unspoken` of the model) may be missing as a whole, and then stays as it is."""
     wanted = {variable.path: variable for variable in model.variables}
+    unspoken = tuple(getattr(model, "unspoken", ()))
+    if not any(name.startswith(unspoken) for name in tensors):
+        wanted = {name: variable for name, variable in wanted.items() if not name.startswith(unspoken)}
     faults = [f"{name} is missing" for name in wanted if name not in tensors]
     faults += [f"{name} is not in the model" for name in tensors if name not in wanted]
     faults += [

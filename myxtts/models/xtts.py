@@ -20,6 +20,7 @@ from myxtts.models.aligner import align
 from myxtts.models.decoder import STRIDE, Decoder
 from myxtts.models.description import ModelDescription
 from myxtts.models.duration import DurationPredictor, whole_frames
+from myxtts.models.frame_discriminator import FrameDiscriminator
 from myxtts.models.layers import fold, inside_of, lengths_of, policy_of
 from myxtts.models.pitch import PitchPredictor, harmonics_of, pitch_of, pitch_terms
 from myxtts.models.reference_encoder import ReferenceEncoder, Voice
@@ -30,7 +31,9 @@ from myxtts.models.upsample import PLACE_FEATURES, crop_frames, tokens_at
 from myxtts.models.voice_terms import voice_term
 
 CROP_FRAMES = 128  # what the decoder is trained on at a time: its cost no longer depends on the clips' lengths
-LOSS_WEIGHTS = {"mel": 1.0, "prior": 1.0, "duration": 0.3, "pitch": 0.6, "voicing": 0.1, "voice": 0.1, "spoken": 0.1}
+LOSS_WEIGHTS = {"mel": 1.0, "prior": 1.0, "duration": 0.3, "pitch": 0.6, "voicing": 0.1, "voice": 0.1, "spoken": 0.1,
+                "deceived": 0.1, "features": 0.1, "caught": 1.0}  # fmt: skip
+_DISCRIMINATOR_STEPS = 500  # until it counts in full: at first it would only see that nothing fits
 # The random draws of a step, each from its own seed.
 _TEXT, _DURATION, _DECODER, _CROP, _REFERENCE, _PITCH = range(6)
 
@@ -41,6 +44,7 @@ class XTTS(keras.Model):
     """Every variable is there, float32, once the constructor returns."""
 
     summed_outputs = ("predicted_frames", "true_frames")  # of a batch in parts: the sum of the parts'
+    unspoken = ("xtts/frame_discriminator/",)  # variables that speaking does not need: weights may lack them
 
     def __init__(self, description: ModelDescription, precision: str = "float32"):
         super().__init__(name="xtts", dtype="float32")
@@ -52,6 +56,7 @@ class XTTS(keras.Model):
         self.duration_predictor = DurationPredictor(size, name="duration_predictor", dtype=policy)
         self.pitch_predictor = PitchPredictor(size, PLACE_FEATURES, STRIDE, name="pitch_predictor", dtype=policy)
         self.decoder = Decoder(size, mels, name="decoder", dtype=policy)
+        self.frame_discriminator = FrameDiscriminator(name="frame_discriminator", dtype="float32")
         self.build()
 
     @property
@@ -65,7 +70,8 @@ class XTTS(keras.Model):
         self.mel_std = self.add_weight(mels, "ones", trainable=False, name="mel_std")
         self.duration_scale = self.add_weight((), "ones", trainable=False, name="duration_scale")
         predictors = (self.duration_predictor, self.pitch_predictor)
-        for part in (self.text_encoder, self.reference_encoder, *predictors, self.decoder):
+        parts = (self.text_encoder, self.reference_encoder, *predictors, self.decoder, self.frame_discriminator)
+        for part in parts:
             part.build()
 
     def set_statistics(self, mean: Any, std: Any) -> None:
@@ -77,8 +83,12 @@ class XTTS(keras.Model):
     # ------------------------------------------------------------------------------------------------ training
 
     def objectives(self, losses: Tensors) -> list[tuple[Any, list[Any]]]:
-        """What is minimised, and by which variables."""
-        return [(tf.add_n(list(losses.values())), self.trainable_variables)]
+        """Each side's loss with the variables that it trains."""
+        judging = self.frame_discriminator.trainable_variables
+        judges = {variable.path for variable in judging}
+        speaking = [variable for variable in self.trainable_variables if variable.path not in judges]
+        spoken = tf.add_n([loss for name, loss in losses.items() if name != "caught"])
+        return [(spoken, speaking), (losses["caught"], judging)]
 
     def losses_of(self, batch: Tensors, seed: Any, step: Any) -> tuple[Tensors, Tensors]:
         """The weighted loss terms of a batch, whose sum is minimised, and what is worth logging.
@@ -92,7 +102,7 @@ class XTTS(keras.Model):
         losses |= pitch_terms(*self._predict_pitch(piece, fold(seed, _PITCH)), piece["pitch"], piece["weight"])
         frames = piece["mu"] + self._decode(piece, fold(seed, _DECODER))
         losses["mel"] = _mean(tf.abs(frames - piece["mel"]), piece["weight"])
-        losses |= self._voice_terms(told, piece, frames)
+        losses |= self._voice_terms(told, piece, frames) | self._verdicts(piece, frames, batch["weight"], step)
         outputs = {name: told[name] for name in ("durations", "alignment", "predicted_frames", "true_frames")}
         return {name: loss * LOSS_WEIGHTS[name] for name, loss in losses.items()}, outputs
 
@@ -107,6 +117,16 @@ class XTTS(keras.Model):
         return {
             name: voice_term(told["voice"].vector, vector, batch["speaker"], batch["weight"])
             for name, vector in vectors.items()
+        }
+
+    def _verdicts(self, piece: Tensors, frames: Any, weight: Any, step: Any) -> Tensors:
+        """What the discriminator makes of real and made frames; to the decoder it counts more and more at first."""
+        verdicts = self.frame_discriminator(piece["mel"] * piece["inside"], frames * piece["inside"], weight)
+        share = tf.clip_by_value(tf.cast(step, tf.float32) / _DISCRIMINATOR_STEPS, 0.0, 1.0)
+        return {
+            "deceived": verdicts.deceived * share,
+            "features": verdicts.features * share,
+            "caught": verdicts.caught,
         }
 
     def validation_of(self, batch: Tensors) -> Tensors:
