@@ -195,7 +195,7 @@ def write_run(run: Path) -> None:
             log.write("step", step=step, loss=2.0 / step, learning_rate=1e-3, grad_norm=1.0, data_ms=0.5 + step % 7,
                       compute_ms=9.0, batch=8, frames=52)  # fmt: skip
             if step % 20 == 0:
-                log.write("validation", step=step, mel_l1=1.0 / step, duration_ratio=1.0)
+                log.write("validation", step=step, mel_error=1.0 / step, duration_ratio=1.0)
                 log.write(
                     "machine",
                     step=step,

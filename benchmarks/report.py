@@ -73,7 +73,7 @@ def _records(steps: int) -> Iterator[dict[str, Any]]:
                 "time": round(at, 3),
                 "kind": "validation",
                 "step": step,
-                "mel_l1": 0.42 + 0.5 * math.exp(-step / 2500),
+                "mel_error": 0.42 + 0.5 * math.exp(-step / 2500),
                 "duration_ratio": 1 - 0.2 * math.exp(-step / 3000),
             }
         if step == steps // 2:

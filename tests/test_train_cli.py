@@ -119,7 +119,7 @@ def test_a_run_killed_twice_has_the_losses_of_an_undisturbed_one_bit_for_bit(cor
                         for place in (run, tmp_path / "straight"))  # fmt: skip
     assert len(straight) == 75
     assert killed == straight
-    measured = [[line["mel_l1"] for line in read_log(place) if line["kind"] == "validation"]
+    measured = [[line["mel_error"] for line in read_log(place) if line["kind"] == "validation"]
                 for place in (run, tmp_path / "straight")]  # fmt: skip
     assert measured[0] == measured[1]
     assert len([line for line in read_log(run, given_up=True) if line["kind"] == "resume"]) == 2

@@ -114,10 +114,11 @@ def run(arguments: argparse.Namespace) -> Result:
     options = {"replan": arguments.replan, "resume_command": _same_command()}
     with MachineSampler(), KeptReport(folder):
         result = start_training(config, cache, validation, folder, **options)
-    best, option = result["best"], "--vocoder" if config.model.part == "vocoder" else "--model"
+    best, by = result["best"], config.training.best_by
+    option = "--vocoder" if config.model.part == "vocoder" else "--model"
     text = (
         f"{folder}: step {result['step']} after {result['seconds'] / 60:.1f} min, {result['why']}"
-        + (f"; best at step {best['step']}, mel_l1 {best['mel_l1']:.3f}" if best else "")
+        + (f"; best at step {best['step']}, {by} {best[by]:.3f}" if best else "")
         + f"; the step waited {result['stall']:.1%} of its time for data: {folder}/report.html\n"
         f"next: myxtts say 'Hello.' {option} {folder} -o hello.wav"
     )

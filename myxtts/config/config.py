@@ -146,7 +146,7 @@ class TrainingConfig(Settings):
     keep_checkpoints: int = setting(3, "Keep this many of the newest, and the best.", 1)
     sample_steps: int = setting(1000, "Every so many steps speak two sentences and draw them; 0: never.", 0)
     evaluation_steps: int = setting(0, "Every so many steps ask the judges of 'evaluate'; 0: never.", 0)
-    best_by: str = setting("mel_l1", "What the best checkpoint is best at: mel_l1, or a number of 'evaluate'.")
+    best_by: str = setting("mel_error", "What the best checkpoint is best at: mel_error, or a number of 'evaluate'.")
     max_bad_steps: int = setting(
         5, "After more steps than this in a row without a finite gradient, return to the last checkpoint.", 1
     )

@@ -13,7 +13,7 @@ import numpy as np
 from myxtts.report.axes import Floats
 from myxtts.training.run_log import read_log, timed
 
-METRIC = "mel_l1"  # what validation goes by
+METRIC = "mel_error"  # what validation goes by
 _COLUMNS = ("step", "time", "data_ms", "compute_ms", "loss", "learning_rate", "grad_norm", "batch", "frames")
 _MOST_EVENTS = 200  # the last ones are shown; a sick run has a million
 _LARGEST_GAP = 3600.0  # seconds between two steps: more is a night in which nothing ran

@@ -13,7 +13,7 @@ from myxtts.monitor import current_monitor
 from myxtts.training.optimiser import Adam
 from myxtts.training.step import parts_of
 
-METRIC = "mel_l1"
+METRIC = "mel_error"
 
 
 class Validator:

@@ -121,7 +121,7 @@ def test_the_numbers_are_those_of_the_log(long_run, long_page):
     assert page.text["step-ms"] == f"{np.median(data) + np.median(compute):.1f}{NBSP}ms"
     assert page.text["rate"] == f"{32e3 * len(counted) / (data + compute).sum():.0f}"
     assert page.text["loss"] == f"{steps[-1]['loss']:.3f}"
-    best = min((line["mel_l1"], line["step"]) for line in log_lines(long_run) if line["kind"] == "validation")
+    best = min((line["mel_error"], line["step"]) for line in log_lines(long_run) if line["kind"] == "validation")
     assert page.text["best"] == f"{best[0]:.3f}"
     assert "6,200 to 6,899" in page.text["episodes"]
     assert (

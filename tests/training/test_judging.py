@@ -77,20 +77,20 @@ def test_the_best_checkpoint_is_the_one_that_a_judge_likes_best(cache, tmp_path,
     assert "judges distillmos 4.000" in told
     page = write_run_report(tmp_path / "run").read_text(encoding="utf-8")
     assert 'id="judged"' in page
-    with pytest.raises(CheckpointError, match="chose its best by distillmos, not mel_l1"):
+    with pytest.raises(CheckpointError, match="chose its best by distillmos, not mel_error"):
         train(cache, tmp_path / "run", marks)
 
 
 def test_without_it_validation_chooses_and_judges_are_only_logged(cache, tmp_path, marks):
     marks += [4.0, 3.0]
     summary = train(cache, tmp_path / "run", marks, steps=2, evaluation_steps=1, validation_steps=2)
-    assert set(summary["best"]) == {"step", "mel_l1"}
+    assert set(summary["best"]) == {"step", "mel_error"}
     assert summary["best"]["step"] == 2
     assert [line["step"] for line in read_log(tmp_path / "run") if line["kind"] == "evaluation"] == [1, 2]
 
 
 def test_a_number_that_is_never_measured_is_refused(cache, tmp_path, marks):
-    with pytest.raises(ConfigError, match="training.best_by is 'mos', expected one of: mel_l1, distillmos"):
+    with pytest.raises(ConfigError, match="training.best_by is 'mos', expected one of: mel_error, distillmos"):
         _train_unvalidated(cache, tmp_path, best_by="mos")
     with pytest.raises(ConfigError, match=r"best_by=wer is heard by judges: set training.evaluation_steps too"):
         _train_unvalidated(cache, tmp_path, best_by="wer", evaluation_steps=0)

@@ -71,7 +71,7 @@ def test_the_loss_falls(trained_run):
     run, _ = trained_run
     losses = [line["loss"] for line in lines(run, "step")]
     assert np.mean(losses[-8:]) < 0.8 * np.mean(losses[:8])
-    metrics = [line["mel_l1"] for line in lines(run, "validation")]
+    metrics = [line["mel_error"] for line in lines(run, "validation")]
     assert metrics[-1] < 0.9 * metrics[0]
 
 
@@ -132,7 +132,7 @@ def test_tensorboard_has_curves_pictures_and_sound(trained_run):
     tags = set()
     for record in tf.data.TFRecordDataset(str(path)):
         tags |= {value.tag for value in tf.compat.v1.Event.FromString(record.numpy()).summary.value}
-    assert {"train/loss", "train/mel", "train/stall", "train/learning_rate", "validation/mel_l1"} <= tags
+    assert {"train/loss", "train/mel", "train/stall", "train/learning_rate", "validation/mel_error"} <= tags
     assert {"sentence 1", "sentence 1/alignment", "sentence 2/real above spoken"} <= tags
 
 
@@ -159,8 +159,8 @@ def test_the_averaged_weights_are_what_is_validated(tmp_path):
     for name in ("weights", "ema"):
         model = StandInModel(describe())
         weights.set_weights(model, kept[name])
-        measured[name] = float(model.validation_of(batch)["mel_l1"])
-    assert lines(tmp_path, "validation")[-1]["mel_l1"] == pytest.approx(measured["ema"], rel=1e-5)
+        measured[name] = float(model.validation_of(batch)["mel_error"])
+    assert lines(tmp_path, "validation")[-1]["mel_error"] == pytest.approx(measured["ema"], rel=1e-5)
     assert measured["weights"] != pytest.approx(measured["ema"], rel=1e-3)
 
 
