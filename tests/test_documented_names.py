@@ -127,6 +127,7 @@ def told(corpus, tmp_path_factory):
     return "\n".join(lines[:-1]), json.loads(lines[-1]), place
 
 
+@pytest.mark.slow
 def test_the_snippet_packs_feeds_and_trains(told):
     _, found, place = told
     assert found["packed"] == [24, 24]
@@ -265,6 +266,7 @@ def test_train_main_takes_every_documented_flag(corpus, tmp_path, train_main):
     assert [line["step"] for line in read_log(tmp_path / "run") if line["kind"] == "validation"] == [2]
 
 
+@pytest.mark.slow
 def test_train_main_reads_configs_config_yaml_whenever_it_is_there(corpus, tmp_path, monkeypatch, caplog):
     caplog.set_level("INFO")
     monkeypatch.setattr("myxtts.training.start.build_model", build_stand_in)
@@ -351,6 +353,7 @@ for number, flags in enumerate(json.loads(sys.argv[2])):
 """
 
 
+@pytest.mark.slow
 def test_disable_flags_change_what_training_runs(corpus, tmp_path):
     flags = [[], ["--disable-gpu-prefetch"], ["--disable-cpu-gpu-overlap"], ["--disable-tf-native-loading"]]
     done = python(DISABLE, corpus, json.dumps(flags), cwd=tmp_path)

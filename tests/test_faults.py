@@ -166,6 +166,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_resume_and_the_next_run_ends_the_same(tmp_path):
     corpus = write_corpus(tmp_path / "c", 300, (1.0, 4.0))
     whole, cache = tmp_path / "whole.cache", tmp_path / "x.cache"

@@ -24,6 +24,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_python_blocks_run(folder):
     blocks = [code for language, flags, code in BLOCKS if language == "python" and "no-test" not in flags]
     assert len(blocks) >= 2

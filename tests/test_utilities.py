@@ -112,6 +112,7 @@ def test_the_performance_test_makes_its_data(tmp_path, short_bench, capsys):
 # ---- which data ----
 
 
+@pytest.mark.slow
 def test_without_data_it_is_the_demo_corpus(tmp_path, monkeypatch, capsys):
     """What is there is used, what is missing is made: once."""
     pytest.importorskip("hibari")

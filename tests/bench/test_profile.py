@@ -28,6 +28,7 @@ def test_the_classes():
     assert [speed_of(ms) for ms in (0.1, 99.9, 100.0, 500.0, 500.1)] == ["good", "good", "moderate", "moderate", "slow"]
 
 
+@pytest.mark.slow
 def test_a_packed_cache_with_a_trace(packed_voice, tmp_path, capsys):
     words = ["profile", "--data", str(packed_voice), "--batches", "6", "--batch-size", "8", *SETTINGS]
     assert main([*words, "--trace", str(tmp_path / "t"), "--json"]) == 0

@@ -222,6 +222,7 @@ def lines_in(journal):
         return 0
 
 
+@pytest.mark.slow
 def test_killed_packers_leave_the_next_one_an_identical_result(tmp_path):
     folder = write_corpus(tmp_path / "c", 300, (1.0, 4.0))
     whole = files_of_pack(folder, tmp_path / "whole.cache")

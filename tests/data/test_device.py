@@ -20,6 +20,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import numpy as np
+import pytest
 import tensorflow as tf
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
@@ -54,6 +55,7 @@ assert anonymous_bytes() < 1.0e9, anonymous_bytes()  # the mel alone has 1.4 GB
 """
 
 
+@pytest.mark.slow
 def test_batches_are_staged_on_the_device(tmp_path):
     benchmarks = Path(__file__).parents[2] / "benchmarks"
     command = [sys.executable, "-c", STAGING, benchmarks, tmp_path / "big.cache"]

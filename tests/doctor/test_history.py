@@ -129,6 +129,7 @@ def test_the_verb_prints_and_exits_by_the_verdict(written, capsys):
     assert (found["verdict"], found["healthy"], len(found["episodes"])) == ("data", False, 1)
 
 
+@pytest.mark.slow
 def test_a_real_run_is_explained(trained_run):
     found = explain(trained_run[0])
     assert found.steps == 44

@@ -26,6 +26,7 @@ def sound(name: str) -> tuple[np.ndarray, int]:
     return to_float(audio), rate
 
 
+@pytest.mark.slow
 @needs("distillmos")
 def test_distillmos_is_that_of_its_package():
     from myxtts.evaluation.distillmos import DistillMos
@@ -35,6 +36,7 @@ def test_distillmos_is_that_of_its_package():
         assert judge(*sound(name)) == pytest.approx(recorded[0], abs=1e-3)
 
 
+@pytest.mark.slow
 @needs("speechmos")
 def test_dnsmos_is_that_of_its_package():
     from myxtts.evaluation.dnsmos import DnsMos
@@ -47,6 +49,7 @@ def test_dnsmos_is_that_of_its_package():
     assert quick["dnsmos_overall"] == pytest.approx(RECORDED["beckett"][3], abs=0.2)
 
 
+@pytest.mark.slow
 @needs("resemblyzer")
 def test_the_speaker_encoder_is_that_of_its_package():
     from myxtts.evaluation.speaker import SpeakerEncoder

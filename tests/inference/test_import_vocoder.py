@@ -105,6 +105,7 @@ def original(weights, mel):
     return np.tanh(convolve(leaky(x, 0.01), *of("conv_post")))[0]
 
 
+@pytest.mark.slow
 def test_the_sound_is_that_of_the_original(vocoder):
     mel = example_mel(3)
     audio = vocoder(mel)

@@ -133,6 +133,7 @@ def test_compiled_once_ahead_it_does_what_it_does_eagerly_and_skips_what_is_not_
     assert monitor.counters["step.traces"] == 1
 
 
+@pytest.mark.slow
 def test_every_trace_is_counted_whatever_caused_it():
     monitor, compiled = start_monitor(), make_step(enable_graph_mode=True)
     batch = make_batch(2, 16, 4)

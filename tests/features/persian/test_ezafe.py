@@ -74,6 +74,7 @@ def test_every_word_of_the_list_differs_from_what_espeak_says():
     assert not same
 
 
+@pytest.mark.slow
 def test_the_bars_on_sentences_with_hard_ezafe():
     """15 % of words wrong and F1 80 are what must ship; eSpeak alone has 26.6 % and 22."""
     sentences = benchmark.read_sentences(benchmark.KASRE)
