@@ -10,6 +10,7 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+import pytest
 import tensorflow as tf
 
 from myxtts.data.device import first_gpu
@@ -20,7 +21,6 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import numpy as np
-import pytest
 import tensorflow as tf
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
