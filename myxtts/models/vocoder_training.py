@@ -93,23 +93,23 @@ class VocoderTraining(keras.Model):
     def _piece(self, batch: Tensors, seed: Any) -> tuple[Any, Any]:
         """Frames [batch, CROP_FRAMES, mels] and their sound [batch, CROP_FRAMES * hop]; silence in rows without weight,
         which only fill up."""
-        mel = self._frames(batch, seed)
-        longest = lengths_of(mel)[1]
+        longest = lengths_of(batch["mel"])[1]
         numbers = crop_frames(batch["frame_lengths"], longest, CROP_FRAMES, fold(seed, _CROP))
         inside = tf.cast(numbers < batch["frame_lengths"][:, None], tf.float32)[..., None]
         inside *= batch["weight"][:, None, None]
         at = tf.minimum(numbers, longest - 1)
+        mel = self._frames(batch, numbers, tf.gather(batch["mel"], at, batch_dims=1), seed)
         gain = tf.pow(10.0, tf.random.stateless_uniform([lengths_of(mel)[0], 1, 1], fold(seed, _GAIN), *_GAINS_DB) / 20)
         sound = tf.cast(tf.gather(batch["audio"], at, batch_dims=1), tf.float32) * INT16_SCALE * gain * inside
-        frames = tf.maximum(tf.gather(mel, at, batch_dims=1) + tf.math.log(gain), LOG_FLOOR)
+        frames = tf.maximum(mel + tf.math.log(gain), LOG_FLOOR)
         return tf.where(inside > 0, frames, LOG_FLOOR), _flat(sound)
 
-    def _frames(self, batch: Tensors, seed: Any) -> Any:
+    def _frames(self, batch: Tensors, numbers: Any, real: Any, seed: Any) -> Any:
         acoustic = self._acoustic()
         if acoustic is None:
-            return batch["mel"]
-        own = tf.random.stateless_uniform([lengths_of(batch["mel"])[0], 1, 1], fold(seed, _OWN)) < _OWN_SHARE
-        return tf.where(own, tf.stop_gradient(acoustic.copy(batch)), batch["mel"])
+            return real
+        own = tf.random.stateless_uniform([lengths_of(real)[0], 1, 1], fold(seed, _OWN)) < _OWN_SHARE
+        return tf.where(own, tf.stop_gradient(acoustic.copy(batch, numbers)), real)
 
 
 def _inner(audio: Any) -> Any:

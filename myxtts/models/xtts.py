@@ -36,6 +36,7 @@ LOSS_WEIGHTS = {"mel": 1.0, "prior": 1.0, "duration": 0.3, "pitch": 0.6, "voicin
 # In what a checkpoint is chosen by. Distance alone prefers blur: of one run step 1,000 had 0.574, sharpness 0.84 and
 # naturalness 3.21 (DistillMOS), step 4,000 had 0.580, 0.89 and 3.58.
 BLUR_WEIGHT = 0.5
+_SEEN_FRAMES = 48  # to each side of a frame: ten blocks of `small` see 60, six of `tiny` 36, and little of it counts
 _DISCRIMINATOR_STEPS = 500  # until it counts in full: at first it would only see that nothing fits
 # The random draws of a step, each from its own seed.
 _TEXT, _DURATION, _DECODER, _CROP, _REFERENCE, _PITCH = range(6)
@@ -149,10 +150,12 @@ class XTTS(keras.Model):
         measured |= pitch_terms(*self._predict_pitch(whole), whole["pitch"], whole["weight"])
         return measured | {name: told[name] for name in ("prior", "duration")}
 
-    def copy(self, batch: Tensors) -> Any:
-        """The clips of a batch as this model draws them, with their own durations and pitch: log-mel."""
-        whole = self._piece(self._read(batch), None)
-        made = (whole["mu"] + self._decode(whole))[:, : lengths_of(batch["mel"])[1]]
+    def copy(self, batch: Tensors, numbers: Any) -> Any:
+        """The clips' frames of these numbers, int32 [batch, even n], as this model draws them with their own durations
+        and pitch: log-mel. The decoder is shown what lies around them, so they are those of the whole clip."""
+        around = numbers[:, :1] + tf.range(-_SEEN_FRAMES, numbers.shape[1] + _SEEN_FRAMES)[None]
+        piece = self._piece_at(self._read(batch), around)
+        made = (piece["mu"] + self._decode(piece))[:, _SEEN_FRAMES:-_SEEN_FRAMES]
         return made * tf.convert_to_tensor(self.mel_std) + tf.convert_to_tensor(self.mel_mean)
 
     def _read(self, batch: Tensors, seed: Any = None, step: Any = None) -> Tensors:
@@ -186,11 +189,15 @@ class XTTS(keras.Model):
         longest = lengths_of(mel)[1]
         even = longest + longest % STRIDE
         length = even if seed is None or not isinstance(even, int) else min(CROP_FRAMES, even)
-        numbers = crop_frames(batch["frame_lengths"], longest, length, seed)
-        real = tf.cast(numbers < batch["frame_lengths"][:, None], tf.float32)[..., None]
-        target, pitch = (
-            tf.gather(each, tf.minimum(numbers, longest - 1), batch_dims=1) for each in (mel, told["pitch"])
-        )
+        return self._piece_at(told, crop_frames(batch["frame_lengths"], longest, length, seed))
+
+    def _piece_at(self, told: Tensors, numbers: Any) -> Tensors:
+        """The frames of these numbers; those that a clip does not have, before it or behind it, are outside."""
+        batch, mel = told["batch"], told["mel"]
+        real = (numbers >= 0) & (numbers < batch["frame_lengths"][:, None])
+        real, numbers = tf.cast(real, tf.float32)[..., None], tf.maximum(numbers, 0)
+        at = tf.minimum(numbers, lengths_of(mel)[1] - 1)
+        target, pitch = (tf.gather(each, at, batch_dims=1) for each in (mel, told["pitch"]))
         piece = self._upsample(told["hidden"], told["mu"], told["durations"], numbers, told["voice"])
         return piece | {"mel": target, "pitch": pitch, "inside": real, "weight": real * batch["weight"][:, None, None]}
 

@@ -210,3 +210,12 @@ def test_one_trace_speaks_texts_of_any_length(model):
         eager = model.synthesize(*given, voice, 1.0)
         for one, other in zip(traced, eager, strict=True):
             np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+def test_frames_of_a_piece_are_those_of_the_whole(model):
+    batch = make_batch(2, 200, 30)
+    whole = model.copy(batch, tf.tile(tf.range(200)[None], [2, 1]))
+    starts = tf.constant([[0], [90]])
+    piece = model.copy(batch, starts + tf.range(40)[None])
+    np.testing.assert_allclose(piece[0], whole[0, :40], atol=2e-3)
+    np.testing.assert_allclose(piece[1], whole[1, 90:130], atol=2e-3)

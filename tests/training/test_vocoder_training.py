@@ -76,7 +76,7 @@ def test_a_voices_own_frames_are_used_where_one_is_given(voice_cache, monkeypatc
     batch, feed = one_batch(voice_cache)
     acoustic = build_model(small_config({"reference_frames": 0}), feed)
     seen = []
-    monkeypatch.setattr(acoustic, "copy", lambda clips: seen.append(1) or tf.zeros_like(clips["mel"]))
+    monkeypatch.setattr(acoustic, "copy", lambda clips, at: seen.append(1) or tf.zeros([*at.shape, 80]))
     model = VocoderTraining(VocoderDescription(), acoustic, spectral_steps=0)
     assert model.texts is acoustic.description
     assert not any(variable.path.startswith("xtts") for variable in model.variables)
