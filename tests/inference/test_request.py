@@ -26,6 +26,8 @@ WRONG = {
     "no file": (["--file", "nowhere.txt"], "nowhere.txt: No such file"),
     "no voice": (["Hi.", "--voice", "nowhere.wav"], "nowhere.wav cannot be used: there is no file"),
     "silent voice": (["Hi.", "--voice", "silent.wav"], "silent.wav cannot be used"),
+    "short voice": (["Hi.", "--voice", "short.wav"], "short.wav has 0.30 s of sound, expected at least 0.5 s"),
+    "long voice": (["Hi.", "--voice", "long.wav"], "the clip has 1200.0 s, data.max_seconds is 600"),
     "not even its own": (["Hi."], "no voice of its own"),
     "kind of output": (["Hi.", "-o", "out.mp3"], "ends in .wav or .flac"),
     "no folder": (["Hi.", "-o", "nowhere/out.wav"], "there is no folder nowhere"),
@@ -33,6 +35,7 @@ WRONG = {
     "read-only": (["Hi.", "-o", "/proc/out.wav"], "cannot write in /proc"),  # for root too
     "model": (["Hi.", "--model", "nowhere"], "nowhere is not a folder"),
 }
+CLIPS = ("silent.wav", "short.wav", "long.wav")
 # All in one process: what takes long here is to start one.
 SAY_ALL = """
 import contextlib, io, json, sys
@@ -57,6 +60,9 @@ def folder(tmp_path_factory):
     (folder / "model" / WEIGHTS).write_bytes(b"")
     (folder / "folder.wav").mkdir()
     soundfile.write(folder / "silent.wav", np.zeros(22050), 22050)
+    noise = np.random.default_rng(0).normal(0, 0.1, 1200 * 1000)
+    soundfile.write(folder / "short.wav", noise[:6615], 22050)
+    soundfile.write(folder / "long.wav", noise, 1000)
     return folder
 
 
@@ -78,4 +84,4 @@ def test_a_wrong_request_is_told_before_tensorflow_is_loaded(told, name):
 
 
 def test_nothing_is_written(told, folder):
-    assert sorted(path.name for path in folder.iterdir()) == ["folder.wav", "model", "silent.wav"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(["folder.wav", "model", *CLIPS])

@@ -1,0 +1,49 @@
+"""A reference that is no speech is said to be none; speech is not doubted."""
+
+import logging
+
+import numpy as np
+import pytest
+import soundfile
+
+from myxtts.features.audio import AudioSettings
+from myxtts.features.text import SPECIALS
+from myxtts.inference.reference import read_references
+from myxtts.models.description import ModelDescription
+
+RATE = 22050
+TIMES = np.arange(4 * RATE) / RATE
+
+
+@pytest.fixture
+def read(tmp_path):
+    audio = AudioSettings().fingerprint()
+    model = ModelDescription(token_table=[*SPECIALS, "a"], languages=["en-us"], tokens={}, audio=audio)
+
+    def read(samples):
+        soundfile.write(tmp_path / "clip.wav", samples, RATE)
+        return read_references(tmp_path / "clip.wav", model)
+
+    return read
+
+
+NO_SPEECH = {
+    "noise": 0.1 * np.random.default_rng(0).normal(size=len(TIMES)),
+    "a chord": sum(0.1 * np.sin(2 * np.pi * pitch * TIMES) for pitch in (220, 277, 330, 440)),
+    "the noise of a microphone": 2e-4 * np.random.default_rng(1).normal(size=len(TIMES)),
+}
+
+
+@pytest.mark.parametrize("kind", NO_SPEECH)
+def test_what_does_not_come_and_go_is_named(kind, read, caplog):
+    with caplog.at_level(logging.WARNING):
+        assert len(read(NO_SPEECH[kind]).crops)
+    assert "hardly sounds like speech" in caplog.text
+
+
+def test_syllables_and_pauses_are_speech_enough(read, caplog):
+    voice = sum(np.sin(2 * np.pi * 120 * n * TIMES) / n for n in range(1, 20))
+    syllables = np.clip(np.sin(2 * np.pi * 3 * TIMES), 0.001, 1.0)
+    with caplog.at_level(logging.WARNING):
+        read(0.1 * voice * syllables)
+    assert not caplog.records
