@@ -1,6 +1,6 @@
 """Caches, runs, logs and models as a stranger would send them: changed with care, and sealed again. See fuzz.py.
 
-Each kind has a `make` that writes a sound one, and an `open` that takes a mutated one through every door that needs no
+Each kind has a `make` that writes an intact one, and an `open` that takes a mutated one through every door without
 TensorFlow. What the doors may do: succeed, or raise an error of ours. Links in a mutated artefact lead to `victims`,
 where nothing may change.
 """
@@ -43,11 +43,11 @@ VALUES: list[Any] = [
 
 
 def paths_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [path] if path else []
+    paths = [path] if path else []
     items = value.items() if isinstance(value, dict) else enumerate(value[:40]) if isinstance(value, list) else ()
     for key, part in items:
-        found += paths_in(part, (*path, key))
-    return found
+        paths += paths_in(part, (*path, key))
+    return paths
 
 
 def change(value: Any, rng: Rng) -> Any:
@@ -304,7 +304,7 @@ def change_model(folder: Path, rng: Rng, victims: Path, mutate: Callable[[bytes,
 
 
 def _other_tensors(rng: Rng) -> bytes:
-    """A sound file of safetensors with tensors that nobody expects."""
+    """A valid safetensors file with tensors that nobody expects."""
     from tempfile import TemporaryDirectory
 
     from myxtts.models import weights
@@ -335,11 +335,11 @@ def open_model(folder: Path, run: Run, whole: Path) -> None:
     with tolerated():
         load(place)
     with tolerated():
-        found = find_checkpoint(place)
-        description = ModelDescription.load(found)
+        checkpoint = find_checkpoint(place)
+        description = ModelDescription.load(checkpoint)
         make_request(Script(description), "Good morning, 3 of you.")
-        weights.load(weights_file(found))
-        load_reference(found, description.reference_frames)
+        weights.load(weights_file(checkpoint))
+        load_reference(checkpoint, description.reference_frames)
 
 
 def change_run(run: Path, rng: Rng, victims: Path, mutate: Callable[[bytes, Rng], bytes]) -> str:

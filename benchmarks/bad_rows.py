@@ -149,8 +149,8 @@ def checked(folder: Path, data: DataConfig) -> Named:
     settings = PackSettings.from_config(data)
     hear, spell = partial(hear_clips, settings=settings.audio), partial(make_readings, frontend=settings.text)
     report = check(open_corpus(folder), hear, spell, default_workers())
-    found = [(problem.row, problem.id, problem.reason) for problem in report.problems]
-    return sorted(problem for problem in found if REASONS[problem[2]].is_error)
+    problems = [(problem.row, problem.id, problem.reason) for problem in report.problems]
+    return sorted(problem for problem in problems if REASONS[problem[2]].is_error)
 
 
 def packed(folder: Path, cache: Path, data: DataConfig) -> Named:

@@ -176,8 +176,8 @@ def kill_training(folder: Path, kills: int, steps: int) -> int:
             print("  ended before it was killed; more --training-steps would prevent that")
             break
         done, midway = done + 1, midway + bool(goal)
-        cost, found = inspect(run)
-        lost, broken = [*lost, cost], broken + found
+        cost, outcome = inspect(run)
+        lost, broken = [*lost, cost], broken + outcome
         reached = max(history(run), default=0)
         print(f"kill {done}: at step {reached}, {cost} steps to do again, {broken} broken files", flush=True)
     failed = start_training(run, cache, steps).wait()

@@ -68,16 +68,16 @@ def rates(cache: Cache, folder: Path, repeats: int) -> dict[str, float]:
         "native": (lambda: FileFeed("native", wavs, config()).batches(), 20, 60),
         "numpy_function": (lambda: FileFeed("python", wavs, config()).batches(), 14, 14),
     }
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in loaders}
+    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in loaders}
     for _ in range(repeats):
         for name, (start, warm_up, n) in loaders.items():
             batches = start()
             rate(batches, warm_up)  # fills and empties the prefetch buffers once
-            found[name].append(rate(batches, n))
+            measured[name].append(rate(batches, n))
             del batches
     print(f"{'':<16}{'utterances/s':>14}{'spread':>8}{'CPU us each':>13}")
     best = {}
-    for name, values in found.items():
+    for name, values in measured.items():
         speeds, costs = zip(*values, strict=True)
         best[name] = (max(speeds), min(costs))
         print(f"{name:<16}{max(speeds):>14,.0f}{max(speeds) / min(speeds):>8.2f}{min(costs):>13.1f}")

@@ -206,11 +206,11 @@ def bad_metadata(folder: Path, rng: np.random.Generator) -> str:
 
 
 def _no_row_is_lost(folder: Path, untouched: set[bytes]) -> None:
-    found = packed_ids(folder / "x.cache")
+    packed = packed_ids(folder / "x.cache")
     listed = [json.loads(line) for line in (folder / "x.cache" / "rejected.jsonl").read_text().splitlines()]
     for line in untouched - {b""}:
         name = line.split(b"|")[0].decode()
-        if name not in found and not any(row["id"] == name for row in listed):
+        if name not in packed and not any(row["id"] == name for row in listed):
             raise Finding(f"the row {name} is neither packed nor listed")
 
 
@@ -225,10 +225,10 @@ def bad_audio(folder: Path, rng: np.random.Generator) -> str:
     code, result = run("pack", folder, "-o", folder / "x.cache", *CHARACTERS)
     if code != 0:
         raise Finding(f"a bad {kind} file stopped pack: {result['error']['message'][:300]}")
-    found, rejected = packed_ids(folder / "x.cache"), sum(result["rejected"].values())
+    packed, rejected = packed_ids(folder / "x.cache"), sum(result["rejected"].values())
     good = {f"good{n}" for n in range(GOOD) if n != 2}
-    if not good <= found or len(found) + rejected != GOOD:
-        raise Finding(f"a bad {kind} file: packed {sorted(found)}, rejected {result['rejected']}")
+    if not good <= packed or len(packed) + rejected != GOOD:
+        raise Finding(f"a bad {kind} file: packed {sorted(packed)}, rejected {result['rejected']}")
     return f"audio {kind}: {'rejected' if rejected else 'packed'}"
 
 
@@ -272,7 +272,7 @@ def one_input(number: int, seed: int, folder: Path, whole: Path, artefacts: str 
 
 
 def make_whole(room: Path) -> Path:
-    """A sound cache and its corpus, and another corpus that could be added to it."""
+    """An intact cache and its corpus, and another corpus that could be added to it."""
     whole = room / "whole" / "w.cache"
     if not whole.exists():
         LAYOUTS["ljspeech"](room / "whole" / "corpus")
@@ -403,8 +403,8 @@ def fuzz(arguments: argparse.Namespace, folder: Path) -> int:
             continue
         done = sum(sum(parent.kinds.values()) + len(parent.findings) for parent in parents)
         rate = done / (time.monotonic() - started)
-        found = sum(len(parent.findings) for parent in parents)
-        print(f"\r{done} inputs, {found} findings, {rate:.1f}/s", end="\n" if every > 1 else "", file=sys.stderr)
+        total = sum(len(parent.findings) for parent in parents)
+        print(f"\r{done} inputs, {total} findings, {rate:.1f}/s", end="\n" if every > 1 else "", file=sys.stderr)
     kinds = sum((parent.kinds for parent in parents), Counter[str]())
     findings = [finding for parent in parents for finding in parent.findings]
     print(file=sys.stderr)

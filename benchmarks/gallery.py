@@ -413,13 +413,18 @@ def loop_ms_per_utterance(pipeline: Pipeline, seconds: float = 4.0) -> float:
 
 def run(name: str, case: Case, folder: Path) -> dict[str, Any]:
     started = time.perf_counter()
-    found = observe(*case.sick(folder))
-    verdict = judge(found)
-    row: dict[str, Any] = {"case": name, "cause": case.cause, "verdict": verdict.verdict, "measured": found.to_dict()}
+    measured = observe(*case.sick(folder))
+    verdict = judge(measured)
+    row: dict[str, Any] = {
+        "case": name,
+        "cause": case.cause,
+        "verdict": verdict.verdict,
+        "measured": measured.to_dict(),
+    }
     row["seconds"] = time.perf_counter() - started
     if case.cured is not None and verdict.cures:
         row["predicted"] = verdict.predicted(verdict.cures[0])["gain"]
-        row["achieved"] = found.loop_ms / found.batch / loop_ms_per_utterance(case.cured(folder))
+        row["achieved"] = measured.loop_ms / measured.batch / loop_ms_per_utterance(case.cured(folder))
     return row
 
 

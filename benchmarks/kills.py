@@ -102,9 +102,9 @@ def _add(room: Path) -> None:
 
 
 def _fix(room: Path) -> None:
-    found = verify(room / "x.cache")
-    if found:
-        repair(room / "x.cache", open_corpus(room / "corpus"), SETTINGS, found)
+    damages = verify(room / "x.cache")
+    if damages:
+        repair(room / "x.cache", open_corpus(room / "corpus"), SETTINGS, damages)
     else:
         clear_leftovers(room / "x.cache")
 
@@ -130,9 +130,9 @@ def _whole_cache(room: Path) -> None:
 
 def _whole_checkpoint(room: Path) -> None:
     with Checkpoints(room / "run", 2) as checkpoints:
-        found = checkpoints.latest_intact()
-        if found is None or found.step not in (2, 3):
-            raise AssertionError(f"the run went back to {found and found.step}")
+        loaded = checkpoints.latest_intact()
+        if loaded is None or loaded.step not in (2, 3):
+            raise AssertionError(f"the run went back to {loaded and loaded.step}")
         for link in ("last", "best"):
             load(room / "run" / "checkpoints" / link)
 
@@ -169,9 +169,9 @@ def one_kill(
     patch = contextlib.nullcontext() if exchanges else mock.patch.object(files, "exchange", return_value=False)
     with patch:
         action(room)
-    found = tree(room)
-    if found != wanted:
-        unlike = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
+    left = tree(room)
+    if left != wanted:
+        unlike = sorted(name for name in {*left, *wanted} if left.get(name) != wanted.get(name))
         raise AssertionError(f"{case}: after the kill and another run these differ: {unlike[:6]}")
     shutil.rmtree(room)
     return hit

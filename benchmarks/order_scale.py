@@ -100,17 +100,17 @@ def main() -> None:
         print(json.dumps(measure(options.one, options.weighted)))
         return
     runs = [(n, weighted) for n in (10**4, 10**5, 10**6) for weighted in (False, True)]
-    found = [in_own_process(*run) for run in runs + ([(10**8, False)] if options.huge else [])]
+    results = [in_own_process(*run) for run in runs + ([(10**8, False)] if options.huge else [])]
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(results))
         return
-    print_table(found)
+    print_table(results)
 
 
-def print_table(found: list[dict[str, Any]]) -> None:
+def print_table(results: list[dict[str, Any]]) -> None:
     heads = ("utterances", "weights", "plan s", "order s", "step ms", "p99 ms", "kept MB", "peak MB", "useful")
     print(" ".join(f"{head:>10}" for head in heads))
-    for row in found:
+    for row in results:
         numbers = (row["plan_s"], row["order_s"], row["step_ms"]["median"], row["step_ms"]["p99"])
         kind = "balanced*" if row["weighted"] else "equal"
         print(
@@ -119,7 +119,7 @@ def print_table(found: list[dict[str, Any]]) -> None:
         )
     print("* speakers balanced with temperature 5, and reference clips by speaker")
     print("kept: what plan, order and references add to the process; peak: the whole process, lengths included")
-    million = [row for row in found if row["utterances"] == 10**6]
+    million = [row for row in results if row["utterances"] == 10**6]
     held = all(row["step_ms"]["median"] < STEP_MS_BAR and row["kept_mb"] < PLAN_MB_BAR for row in million)
     print(f"bars at 10^6, a step < {STEP_MS_BAR:g} ms and < {PLAN_MB_BAR:g} MB kept: {'held' if held else 'MISSED'}")
 

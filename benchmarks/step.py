@@ -126,15 +126,15 @@ def speaking() -> dict[str, float]:
     from myxtts.models.description import REFERENCE_FRAMES
 
     clip = np.random.default_rng(0).normal(-5, 2, (400, 80)).astype(np.float32)
-    found = {}
+    results = {}
     for name, head, steps in (("regression", "regression", None), ("flow, 8 steps", "flow", 8)):
         synthesizer = Synthesizer(make_model(head), make_reference([clip], REFERENCE_FRAMES))
         synthesizer.model.duration_scale.assign(1.25)  # 5 frames a letter, as people speak; untrained it is 4
         voice = synthesizer.hear()
         spoken = [synthesizer.say(TEXT, voice, steps=steps) for _ in range(6)][1:]
-        found[name] = min(speech.timings["mel_ms"] / speech.seconds / 1e3 for speech in spoken)
-        found["Griffin-Lim"] = min(speech.timings["vocoder_ms"] / speech.seconds / 1e3 for speech in spoken)
-    return found
+        results[name] = min(speech.timings["mel_ms"] / speech.seconds / 1e3 for speech in spoken)
+        results["Griffin-Lim"] = min(speech.timings["vocoder_ms"] / speech.seconds / 1e3 for speech in spoken)
+    return results
 
 
 def alone(part: str, repeats: int, steps: int, timeout: float = 600) -> Any:
@@ -150,12 +150,12 @@ def alone(part: str, repeats: int, steps: int, timeout: float = 600) -> Any:
 def report(steps: dict[str, Any], memory: dict[str, float], speech: dict[str, float]) -> dict[str, Any]:
     print(f"{'':<16}{'CPU ms':>9}{'wall ms':>9}{'spread':>8}{'first call s':>14}")
     for name in WAYS:
-        found = steps.get(name)
-        told = f"given up after {XLA_SECONDS} s" if found is None else (
-            f"{found['cpu_ms']:>9.0f}{found['wall_ms']:>9.0f}{found['spread']:>8.2f}{found['first_call_s']:>14.1f}"
+        measured = steps.get(name)
+        line = f"given up after {XLA_SECONDS} s" if measured is None else (
+            f"{measured['cpu_ms']:>9.0f}{measured['wall_ms']:>9.0f}{measured['spread']:>8.2f}{measured['first_call_s']:>14.1f}"
         )  # fmt: skip
-        print(f"{name:<16}{told}")
-    cost = {name: found["cpu_ms"] for name, found in steps.items() if found}
+        print(f"{name:<16}{line}")
+    cost = {name: measured["cpu_ms"] for name, measured in steps.items() if measured}
     numbers = {
         "CPU of eager / graph": cost["eager float32"] / cost["graph float32"],
         "CPU of eager / graph in bfloat16 (bar 2.5)": cost["eager float32"] / cost["graph bfloat16"],

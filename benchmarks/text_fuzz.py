@@ -93,13 +93,15 @@ def run_child(first: int, last: int, seed: int) -> list[str]:
     command = [sys.executable, __file__, "--child", str(first), str(last), "--seed", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    found = [f"dropped: {line['lost']}" for line in lines if "lost" in line]
+    findings = [f"dropped: {line['lost']}" for line in lines if "lost" in line]
     if done.returncode:
         started = [line["starts"] for line in lines if "starts" in line]
-        found.append(f"crashed ({done.returncode}) in {started[-1] if started else 'the start'}: {done.stderr[-500:]}")
+        findings.append(
+            f"crashed ({done.returncode}) in {started[-1] if started else 'the start'}: {done.stderr[-500:]}"
+        )
         if started:
-            found += run_child(started[-1][0] + 1, last, seed) if started[-1][0] + 1 < last else []
-    return found
+            findings += run_child(started[-1][0] + 1, last, seed) if started[-1][0] + 1 < last else []
+    return findings
 
 
 def main() -> int:
@@ -112,16 +114,16 @@ def main() -> int:
     if arguments.child:
         child(*arguments.child, arguments.seed)
         return 0
-    started, found = time.monotonic(), []
+    started, findings = time.monotonic(), []
     for first in range(0, arguments.texts, TEXTS_PER_CHILD):
         new = run_child(first, min(first + TEXTS_PER_CHILD, arguments.texts), arguments.seed)
-        found += new
+        findings += new
         print("".join(f"\n{finding}\n" for finding in new), end="", file=sys.stderr)
-        print(f"\r{first + TEXTS_PER_CHILD} texts, {len(found)} findings", end="", file=sys.stderr)
-    result = {"texts": arguments.texts, "seconds": round(time.monotonic() - started), "findings": found}
-    print(json.dumps(result, ensure_ascii=False, indent=1) if arguments.json else "\n".join(["", *found]))
-    print(f"{arguments.texts} texts, {len(found)} findings (bar 0)", file=sys.stderr)
-    return 1 if found else 0
+        print(f"\r{first + TEXTS_PER_CHILD} texts, {len(findings)} findings", end="", file=sys.stderr)
+    result = {"texts": arguments.texts, "seconds": round(time.monotonic() - started), "findings": findings}
+    print(json.dumps(result, ensure_ascii=False, indent=1) if arguments.json else "\n".join(["", *findings]))
+    print(f"{arguments.texts} texts, {len(findings)} findings (bar 0)", file=sys.stderr)
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

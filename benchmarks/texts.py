@@ -55,9 +55,9 @@ def judge(kind: str, language: str) -> tuple[int, list[tuple[str, str, str]]]:
     code, wrong = CODES.get(language, language), []
     items = read(kind, language)
     for written, said in items:
-        found = normalise(clean(written), code)
-        if words(found) not in [words(way) for way in said]:
-            wrong.append((written, found, said[0]))
+        normalised = normalise(clean(written), code)
+        if words(normalised) not in [words(way) for way in said]:
+            wrong.append((written, normalised, said[0]))
     return len(items), wrong
 
 
@@ -66,12 +66,12 @@ def judge_voice(kind: str, language: str) -> tuple[int, list[tuple[str, str, str
     voice, code, wrong = TextFrontend(normalise=False, bos=False, eos=False), CODES.get(language, language), []
     items = read(kind, language)
     for written, said in items:
-        found, *ways = [
+        reading, *ways = [
             "".join(symbol for symbol in symbols if symbol[0].isalnum() and symbol not in "ˈˌ")
             for symbols in voice.symbols([written, *said], code)
         ]
-        if found not in ways:
-            wrong.append((written, found, ways[0]))
+        if reading not in ways:
+            wrong.append((written, reading, ways[0]))
     return len(items), wrong
 
 
@@ -129,9 +129,10 @@ def main() -> int:
                 count, wrong = (judge_voice if arguments.without else judge)(kind, language)
                 row[kind] = {"right": count - len(wrong), "items": count}
                 if arguments.failures:
-                    for written, found, said in wrong:
+                    for written, normalised, said in wrong:
                         print(
-                            f"{language} {kind}: {written}\n    found    {found}\n    expected {said}", file=sys.stderr
+                            f"{language} {kind}: {written}\n    found    {normalised}\n    expected {said}",
+                            file=sys.stderr,
                         )
         table[language] = row | {"us": round(cost_us(language))}
     if arguments.json:

@@ -105,12 +105,12 @@ def run(case: Knobbed, folder: Path, seconds: float) -> dict[str, Any]:
     measure = measure_loop(build, SWEEP_SLICE_SECONDS)
     case.build(folder, case.given)  # its files are written before the clock starts
     began = time.monotonic()
-    found = search(case.space, case.given, measure_loop(build), seconds, feed_knobs=("workers", "prefetch"))
+    result = search(case.space, case.given, measure_loop(build), seconds, feed_knobs=("workers", "prefetch"))
     took = time.monotonic() - began
     combinations = [dict(zip(case.space, values, strict=True)) for values in itertools.product(*case.space.values())]
     swept = sorted(combinations, key=lambda knobs: -measure(knobs).rate)
     best = max(swept[:3], key=lambda knobs: statistics.median(measure(knobs).rate for _ in range(3)))
-    settings = {"given": case.given, "tuned": found.settings, "best": best}
+    settings = {"given": case.given, "tuned": result.settings, "best": best}
     rates: dict[str, list[float]] = {name: [] for name in settings}
     for _ in range(TURNS):
         for name, knobs in settings.items():
@@ -122,9 +122,9 @@ def run(case: Knobbed, folder: Path, seconds: float) -> dict[str, Any]:
         "of_best": middle["tuned"] / middle["best"],
         "of_given": middle["tuned"] / middle["given"],
         "seconds": took,
-        "trials": sum(len(row.rates) for row in found.rows),
+        "trials": sum(len(row.rates) for row in result.rows),
         "combinations": len(combinations),
-        "table": str(found),
+        "table": str(result),
     }
 
 

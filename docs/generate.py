@@ -85,9 +85,9 @@ def presets() -> str:
 
 def verbs() -> dict[str, tuple[str, argparse.ArgumentParser]]:
     """Each verb of the parser: what its help says in one line, and its own parser."""
-    found = next(each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
-    short = {choice.dest: choice.help or "" for choice in found._choices_actions}
-    return {name: (short.get(name, ""), parser) for name, parser in found.choices.items()}
+    verbs = next(each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
+    short = {choice.dest: choice.help or "" for choice in verbs._choices_actions}
+    return {name: (short.get(name, ""), parser) for name, parser in verbs.choices.items()}
 
 
 def verb_table() -> str:

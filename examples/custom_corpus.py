@@ -38,8 +38,9 @@ class Labs(Layout):
 
 def main(folder: str, cache: str) -> None:
     corpus = Corpus(Labs(Path(folder), speaker="speaker", language="en-us"))
-    found = pack(corpus, Path(cache), PackSettings.from_config(DataConfig()))
-    print(f"{cache}: {found['utterances']} utterances of {', '.join(found['speakers'])}; rejected: {found['rejected']}")
+    manifest = pack(corpus, Path(cache), PackSettings.from_config(DataConfig()))
+    speakers = ", ".join(manifest["speakers"])
+    print(f"{cache}: {manifest['utterances']} utterances of {speakers}; rejected: {manifest['rejected']}")
 
 
 if __name__ == "__main__":

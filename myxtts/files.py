@@ -132,8 +132,8 @@ def point_link(path: AnyPath, target: str) -> None:
 
 def place_of(name: str) -> str:
     """The name that a leftover of a kill was meant for or moved from; any other name is its own."""
-    found = _HIDDEN.fullmatch(name) or _ASIDE.fullmatch(name)
-    return found["place"] if found else name
+    match = _HIDDEN.fullmatch(name) or _ASIDE.fullmatch(name)
+    return match["place"] if match else name
 
 
 def _refuse_special(path: Path) -> None:

@@ -72,8 +72,8 @@ def misfit(value: Any, shape: Any, where: str = "it") -> str:
     if isinstance(shape, Each) and isinstance(value, dict):
         return _first(((each, shape.shape, f"{where}.{name}") for name, each in value.items()))
     if isinstance(shape, tuple):
-        found = [misfit(value, one, where) for one in shape]
-        return "" if "" in found else found[0]
+        faults = [misfit(value, one, where) for one in shape]
+        return "" if "" in faults else faults[0]
     if _is_plain(value, shape):
         return ""
     return f"{where} is {_shown(value)}, expected {_expected(shape)}"
@@ -86,13 +86,13 @@ def _object(value: dict[str, Any], shape: dict[str, Any], where: str) -> str:
         if name not in value:
             if not optional:
                 return f"{inside}{name} is missing"
-        elif found := misfit(value[name], wanted.shape if optional else wanted, f"{inside}{name}"):
-            return found
+        elif fault := misfit(value[name], wanted.shape if optional else wanted, f"{inside}{name}"):
+            return fault
     return ""
 
 
 def _first(parts: Any) -> str:
-    return next((found for part in parts if (found := misfit(*part))), "")
+    return next((fault for part in parts if (fault := misfit(*part))), "")
 
 
 def _is_plain(value: Any, shape: Any) -> bool:

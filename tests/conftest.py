@@ -82,12 +82,12 @@ def trained_run(tmp_path_factory) -> tuple[Path, dict]:
     everything that happens now and then; and with shorter reference clips than the default.
     Nobody may write to it."""
     folder = shared_folder(tmp_path_factory, "trained")
-    told = folder / "told.json"
+    answer = folder / "answer.json"
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not told.is_file():
-            told.write_text(train_small(folder))
-    return folder / "run", json.loads(told.read_text())
+        if not answer.is_file():
+            answer.write_text(train_small(folder))
+    return folder / "run", json.loads(answer.read_text())
 
 
 def shared_folder(factory, name: str) -> Path:
@@ -114,7 +114,7 @@ def train_small(folder: Path) -> str:
     }  # fmt: skip
     words = ["train", "--train-data", str(folder / "voice"), "--run", str(folder / "run"), "--steps", "45", "--json"]
     words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as told:
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
         patch.setitem(sizes.SIZES, "tiny", SMALL)
         assert main(words) == 0
-    return told.getvalue()
+    return printed.getvalue()

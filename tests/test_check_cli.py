@@ -41,28 +41,28 @@ def corpus(clips):
     return folder
 
 
-def test_a_sound_corpus(ask, corpus, tmp_path):
-    told = ask("check", corpus).out
-    assert "rows        24, usable 24" in told
-    assert "0 errors\n0 warnings\nevery problem: voice.check.jsonl\n" in told
-    assert f"next: myxtts pack {corpus}" in told
+def test_a_good_corpus(ask, corpus, tmp_path):
+    answer = ask("check", corpus).out
+    assert "rows        24, usable 24" in answer
+    assert "0 errors\n0 warnings\nevery problem: voice.check.jsonl\n" in answer
+    assert f"next: myxtts pack {corpus}" in answer
     assert (tmp_path / "here" / "voice.check.jsonl").read_text() == ""
 
 
 def test_errors_are_counted_shown_with_their_cure_and_listed(ask, corpus, tmp_path):
     with open(corpus / "metadata.csv", "ab") as file:
         file.write(b"\n" + b"\n".join(f"gone{n}|Some text".encode() for n in range(5)) + b"\ngood00000|Again")
-    told = ask("check", corpus, "--list", tmp_path / "all.jsonl", "--plot", tmp_path / "x.png", code=1).out
-    assert "6 errors" in told
-    assert "5  missing_audio: there is no such audio file\n          cure: put the file there" in told
-    assert "row 25  gone0: there is no file" in told
-    assert "and 2 more" in told
-    assert "next:" not in told
+    answer = ask("check", corpus, "--list", tmp_path / "all.jsonl", "--plot", tmp_path / "x.png", code=1).out
+    assert "6 errors" in answer
+    assert "5  missing_audio: there is no such audio file\n          cure: put the file there" in answer
+    assert "row 25  gone0: there is no file" in answer
+    assert "and 2 more" in answer
+    assert "next:" not in answer
     assert len((tmp_path / "all.jsonl").read_text().splitlines()) == 6
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
     result = json.loads(ask("check", corpus, "--json", code=1).out)
     assert result["errors"] == {"missing_audio": 5, "duplicate_id": 1}
-    assert (result["layout"], result["sound"], result["rows"], result["utterances"]) == ("ljspeech", False, 30, 24)
+    assert (result["layout"], result["ok"], result["rows"], result["utterances"]) == ("ljspeech", False, 30, 24)
     assert [example["row"] for example in result["examples"]["missing_audio"]] == [25, 26, 27]
     assert result["list"] == "voice.check.jsonl"
 
@@ -88,9 +88,9 @@ def test_warnings_are_wrong_only_for_the_strict(ask, corpus):
 )
 def test_what_cannot_be_done_is_one_line(ask, corpus, words, message):
     words = [word.format(corpus=corpus) for word in words]
-    told = ask("check", *words, code=2)
-    assert message in told.err
-    assert told.out == ""
+    answer = ask("check", *words, code=2)
+    assert message in answer.err
+    assert answer.out == ""
     assert message in json.loads(ask("check", *words, "--json", code=2).out)["error"]["message"]
 
 
@@ -156,6 +156,6 @@ assert not {"tensorflow", "matplotlib.pyplot"} & set(sys.modules)
 def test_help_has_examples_and_exit_codes(capsys):
     with pytest.raises(SystemExit):
         main(["check", "--help"])
-    told = capsys.readouterr().out
-    assert "examples:\n  myxtts check" in told
-    assert "exit codes: 0 nothing is wrong" in told
+    printed = capsys.readouterr().out
+    assert "examples:\n  myxtts check" in printed
+    assert "exit codes: 0 nothing is wrong" in printed

@@ -34,7 +34,7 @@ def test_pack_verify_info_and_fix(folder, tmp_path):
     info = run_json("info", cache)
     assert info["utterances"] == 6
     assert info["settings"]["tokens"]["kind"] == "phonemes"
-    assert run_json("verify", cache)["sound"] is True
+    assert run_json("verify", cache)["intact"] is True
     data = bytearray((cache / "mel.npy").read_bytes())
     data[-1] ^= 1
     (cache / "mel.npy").write_bytes(data)
@@ -42,7 +42,7 @@ def test_pack_verify_info_and_fix(folder, tmp_path):
     assert [entry["id"] for entry in damaged["damaged"]] == ["utt00005"]
     assert "utt00005" in run("verify", cache, code=1).stdout
     fixed = run_json("verify", cache, "--fix", folder)
-    assert (fixed["sound"], fixed["unrepaired"]) == (True, [])
+    assert (fixed["intact"], fixed["unrepaired"]) == (True, [])
     assert "every byte" in run("verify", cache).stdout
 
 
@@ -51,7 +51,7 @@ def test_the_default_place_is_in_the_corpus(folder, tmp_path):
     run("pack", corpus, "--mode", "audio", "--set", "data.text_tokens=characters")
     assert (corpus / "cached_features" / "mine.cache" / "cache.json").is_file()
     assert run_json("info", corpus)["mode"] == "audio"
-    assert run_json("verify", corpus)["sound"] is True
+    assert run_json("verify", corpus)["intact"] is True
     assert run_json("pack", corpus, "--mode", "audio", "--set", "data.text_tokens=characters")["utterances"] == 6
 
 
@@ -127,7 +127,7 @@ def test_a_repair_reads_the_corpus_as_it_was_packed(folder, tmp_path, name):
     data = bytearray(before[name])
     data[-1] ^= 1
     (cache / name).write_bytes(data)
-    assert run_json("verify", cache, "--fix", corpus)["sound"] is True
+    assert run_json("verify", cache, "--fix", corpus)["intact"] is True
     assert {path.name: path.read_bytes() for path in cache.iterdir()} == before
 
 

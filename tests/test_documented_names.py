@@ -105,7 +105,7 @@ with open(mel, "r+b") as file:
     byte = file.read(1)
     file.seek(-100, 2)
     file.write(bytes([byte[0] ^ 1]))
-found = dataset.verify_and_fix_cache(fix=True)
+check = dataset.verify_and_fix_cache(fix=True)
 again = dataset.verify_and_fix_cache(fix=True)
 
 audio = dataset.audio_processor.load_audio(f"{sys.argv[1]}/wavs/utt00000.wav")
@@ -113,14 +113,14 @@ frames = dataset.audio_processor.wav_to_mel(audio).shape
 tuned = auto_tune_performance_settings(XTTSConfig())
 print(json.dumps({
     "packed": [mels["utterances"], tokens["utterances"]], "types": types, "trained": trained, "report": report,
-    "same_monitor": get_performance_monitor() is monitor, "found": found, "again": again, "frames": frames,
+    "same_monitor": get_performance_monitor() is monitor, "check": check, "again": again, "frames": frames,
     "samples": len(audio), "tuned": tuned.to_dict()["data"],
 }))
 """
 
 
 @pytest.fixture(scope="module")
-def told(corpus, tmp_path_factory):
+def snippet(corpus, tmp_path_factory):
     """(what the snippet prints for people, what it found, where it ran)"""
     place = tmp_path_factory.mktemp("snippet")
     lines = python(SNIPPET, corpus, cwd=place).stdout.splitlines()
@@ -128,37 +128,37 @@ def told(corpus, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_snippet_packs_feeds_and_trains(told):
-    _, found, place = told
-    assert found["packed"] == [24, 24]
-    assert found["types"] == [["int32", 2], ["float32", 3], ["int32", 1], ["int32", 1]]
-    assert (found["trained"]["step"], found["trained"]["why"]) == (3, "done")
-    assert found["trained"]["best"]["step"] == 3  # it was validated
+def test_the_snippet_packs_feeds_and_trains(snippet):
+    _, shown, place = snippet
+    assert shown["packed"] == [24, 24]
+    assert shown["types"] == [["int32", 2], ["float32", 3], ["int32", 1], ["int32", 1]]
+    assert (shown["trained"]["step"], shown["trained"]["why"]) == (3, "done")
+    assert shown["trained"]["best"]["step"] == 3  # it was validated
     assert (place / "runs" / "voice" / "checkpoints" / "last" / "weights.safetensors").is_file()
 
 
-def test_the_snippet_was_monitored_from_its_first_line(told):
-    printed, found, _ = told
+def test_the_snippet_was_monitored_from_its_first_line(snippet):
+    printed, shown, _ = snippet
     assert "3 steps" in printed
-    assert found["same_monitor"], "training goes on in the monitor that was started"
-    monitor = found["report"]["monitor"]
+    assert shown["same_monitor"], "training goes on in the monitor that was started"
+    monitor = shown["report"]["monitor"]
     assert (monitor["steps"], monitor["counters"]["step.traces"]) == (3, 1)
     assert monitor["counters"]["loader.mapped"] == 2  # the dataset's, and the one that the model was built from
-    assert (found["report"]["dataset"]["loader"], found["report"]["cache"]["utterances"]) == ("mapped", 24)
+    assert (shown["report"]["dataset"]["loader"], shown["report"]["cache"]["utterances"]) == ("mapped", 24)
 
 
-def test_the_snippet_mends_the_byte_that_it_damaged(told):
-    _, found, _ = told
-    assert (found["found"]["damaged"], found["found"]["repaired"], found["found"]["sound"]) == (1, 1, True)
-    assert len(found["found"]["damaged_utterances"]) == 1
-    assert (found["again"]["damaged"], found["again"]["sound"]) == (0, True)
+def test_the_snippet_mends_the_byte_that_it_damaged(snippet):
+    _, shown, _ = snippet
+    assert (shown["check"]["damaged"], shown["check"]["repaired"], shown["check"]["intact"]) == (1, 1, True)
+    assert len(shown["check"]["damaged_utterances"]) == 1
+    assert (shown["again"]["damaged"], shown["again"]["intact"]) == (0, True)
 
 
-def test_the_rest_of_the_snippet(told):
-    _, found, _ = told
-    assert found["frames"] == [-(-found["samples"] // 256), 80]
-    assert found["tuned"].keys() == XTTSConfig().to_dict()["data"].keys()
-    assert 1 <= found["tuned"]["num_workers"] <= 24
+def test_the_rest_of_the_snippet(snippet):
+    _, shown, _ = snippet
+    assert shown["frames"] == [-(-shown["samples"] // 256), 80]
+    assert shown["tuned"].keys() == XTTSConfig().to_dict()["data"].keys()
+    assert 1 <= shown["tuned"]["num_workers"] <= 24
 
 
 # ---- names and defaults ----------------------------------------------------------------------------------------------
@@ -184,8 +184,8 @@ def test_the_rest_of_the_snippet(told):
     ],
 )
 def test_arguments_have_their_documented_names_and_places(function, names):
-    found = [name for name in inspect.signature(function).parameters if name != "self"]
-    assert found[: len(names)] == names
+    parameters = [name for name in inspect.signature(function).parameters if name != "self"]
+    assert parameters[: len(names)] == names
     others = [each for each in inspect.signature(function).parameters.values() if each.name not in ("self", *names)]
     assert all(each.default is not inspect.Parameter.empty for each in others), "nothing else has to be given"
 
@@ -294,8 +294,8 @@ def test_train_main_reads_configs_config_yaml_whenever_it_is_there(corpus, tmp_p
 
     config = run("flags", "--batch-size", 5)
     assert (config.data.batch_size, config.data.num_buckets, config.training.sample_steps) == (5, 1, 0)
-    told = f"settings of {file}: data.text_tokens=characters, data.num_buckets=1, training.sample_steps=0"
-    assert told in caplog.text  # the batch size is the flag's
+    notice = f"settings of {file}: data.text_tokens=characters, data.num_buckets=1, training.sample_steps=0"
+    assert notice in caplog.text  # the batch size is the flag's
     (tmp_path / "other.yaml").write_text("data: {text_tokens: characters, batch_size: 3}\ntraining: {sample_steps: 0}")
     assert run("named", "--config", tmp_path / "other.yaml").data.batch_size == 3
     assert str(file) not in caplog.text.split("other.yaml")[-1]

@@ -64,10 +64,10 @@ def test_as_an_entry_point_it_is_found_by_itself(labs, monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     line = re.search(r'^ +labs = "my_package:(\w+)"$', (EXAMPLES / "custom_corpus.py").read_text(), flags=re.M)
     point = metadata.EntryPoint("labs", f"custom_corpus:{line[1]}", detect.ENTRY_POINTS)
-    found = metadata.entry_points
+    entry_points = metadata.entry_points
 
     def with_ours(**wanted):
-        return [point] if wanted == {"group": detect.ENTRY_POINTS} else found(**wanted)
+        return [point] if wanted == {"group": detect.ENTRY_POINTS} else entry_points(**wanted)
 
     monkeypatch.setattr(metadata, "entry_points", with_ours)
     rows = list(open_corpus(labs).rows())
@@ -93,9 +93,9 @@ def test_the_doctor_on_somebody_elses_loader(monkeypatch, capsys):
 
     monkeypatch.setattr("myxtts.doctor.diagnosis.observe", observe)
     runpy.run_path(str(EXAMPLES / "diagnose_a_loader.py"), run_name="__main__")
-    told = capsys.readouterr().out
-    assert told.startswith("verdict: python loader (the loader)")
-    assert "cure 1" in told
+    printed = capsys.readouterr().out
+    assert printed.startswith("verdict: python loader (the loader)")
+    assert "cure 1" in printed
 
 
 def test_the_documented_script_on_ones_own_data(briefly, capsys, voice_cache, tmp_path, monkeypatch):
@@ -130,7 +130,7 @@ def test_a_pytorch_loop_is_fed_from_the_cache(voice_cache):
     pytest.importorskip("torch", exc_type=ImportError)
     done = example("feed_pytorch.py", voice_cache, STEPS="41")
     assert done.returncode == 0, done.stderr[-2000:]
-    losses = [float(found) for found in re.findall(r"^step +\d+  loss ([\d.]+)", done.stdout, flags=re.M)]
+    losses = [float(loss) for loss in re.findall(r"^step +\d+  loss ([\d.]+)", done.stdout, flags=re.M)]
     assert len(losses) == 3
     assert losses[-1] < 0.5 * losses[0]
 
@@ -174,10 +174,10 @@ def test_the_notebook_runs_from_top_to_bottom(notebook, tmp_path, monkeypatch):
     notebook.cells.insert(2, small)  # after the parameters: a model that compiles in a second
     place = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=240, kernel_name="python3", resources=place).execute()
-    told = "".join(out.get("text", "") for cell in notebook.cells for out in cell.get("outputs", []))
-    assert "every byte is as it was written: True" in told
-    assert re.search(r"step \d+: done; the step waited", told)
-    assert "steps" in told
+    output = "".join(out.get("text", "") for cell in notebook.cells for out in cell.get("outputs", []))
+    assert "every byte is as it was written: True" in output
+    assert re.search(r"step \d+: done; the step waited", output)
+    assert "steps" in output
     made = {path.name for path in (tmp_path / "voice").iterdir()}
     assert {"corpus", "run", "hello.wav", "hello-in-the-voice-of-the-first-clip.wav"} <= made
     pictures = [out for cell in notebook.cells for out in cell.get("outputs", []) if "image/png" in out.get("data", {})]

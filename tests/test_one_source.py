@@ -84,10 +84,10 @@ def text_files() -> list[Path]:
 @pytest.mark.parametrize("pattern", [r"\bDESIGN\b", r"\bMODEL\.md\b", r"\bSTYLE\.md\b", r"myxtts\[\w"])
 def test_nothing_is_cited_or_installed_that_is_not_there(pattern):
     """Files of others, and a release on PyPI before there is one."""
-    found = [
+    missing = [
         str(path) for path in text_files() if path.is_file() and re.search(pattern, path.read_text(errors="replace"))
     ]
-    assert found == []
+    assert missing == []
 
 
 @pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - {"dev", "docs"}))

@@ -62,11 +62,11 @@ def ask(capsys):
 
     def answer(*words, code=0):
         capsys.readouterr()
-        found = main([str(word) for word in words])
-        told = capsys.readouterr()
-        assert found == code, told.out + told.err
-        assert "Traceback" not in told.err
-        return told
+        text = main([str(word) for word in words])
+        printed = capsys.readouterr()
+        assert text == code, printed.out + printed.err
+        assert "Traceback" not in printed.err
+        return printed
 
     return answer
 
@@ -134,9 +134,9 @@ def test_a_run_killed_twice_has_the_losses_of_an_undisturbed_one_bit_for_bit(cor
 
 def test_train_packs_goes_on_and_is_one_json_object(corpus, tmp_path, ask, stand_in):
     words = ["train", "--train-data", corpus, "--run", tmp_path / "run", *sets(**EAGER)]
-    told = json.loads(ask(*words, "--steps", 3, "--json").out)
-    assert (told["step"], told["interrupted"], told["why"]) == (3, False, "done")
-    assert set(told) == {
+    result = json.loads(ask(*words, "--steps", 3, "--json").out)
+    assert (result["step"], result["interrupted"], result["why"]) == (3, False, "done")
+    assert set(result) == {
         "run", "step", "seconds", "why", "interrupted", "best", "stall", "traces_after_start", "micro_batches"
     }  # fmt: skip
     assert (corpus / "cached_features" / "voice.cache" / "cache.json").is_file()
@@ -230,8 +230,8 @@ def test_sigterm_ends_with_130_and_prints_the_command_that_goes_on(corpus, tmp_p
     words = ["train", "--train-data", corpus, "--run", tmp_path / "a run", "--steps", 9, "--reset", "--yes",
              *sets(**EAGER)]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["/usr/lib/myxtts/__main__.py", *map(str, words)])
-    told = ask(*words, code=130)
-    (command,) = re.findall(r"Resume with: (.*)", told.err)
+    answer = ask(*words, code=130)
+    (command,) = re.findall(r"Resume with: (.*)", answer.err)
     assert shlex.split(command)[:4] == ["python", "-m", "myxtts", "train"]
     assert not {"--reset", "--yes"} & set(shlex.split(command))
     monkeypatch.setattr("myxtts.training.start.build_model", build_stand_in)
@@ -281,9 +281,9 @@ def test_what_set_names_wins_over_the_bundle():
     ],
 )
 def test_what_cannot_be_trained_is_said_in_one_line(ask, words, message):
-    told = ask("train", *words, code=2)
-    assert re.search(message, told.err)
-    assert told.out == ""
+    answer = ask("train", *words, code=2)
+    assert re.search(message, answer.err)
+    assert answer.out == ""
     assert re.search(message, json.loads(ask("train", *words, "--json", code=2).out)["error"]["message"])
 
 
@@ -309,15 +309,15 @@ def small(monkeypatch):
 
 
 def test_say_writes_what_it_tells(voice, tmp_path, ask, small, corpus):
-    told = json.loads(ask("say", "The quick brown fox. A lazy dog.", "--model", voice, "-o", tmp_path / "a.wav",
+    result = json.loads(ask("say", "The quick brown fox. A lazy dog.", "--model", voice, "-o", tmp_path / "a.wav",
                           "--voice", corpus / "wavs" / "utt00001.wav", "--json").out)  # fmt: skip
-    assert set(told) == {"output", "seconds", "sentences", "skipped", "timings"}
-    assert set(told["timings"]) == {"text_ms", "voice_ms", "mel_ms", "vocoder_ms"}
-    assert (told["output"], told["sentences"], told["skipped"]) == (str(tmp_path / "a.wav"), 2, "")
+    assert set(result) == {"output", "seconds", "sentences", "skipped", "timings"}
+    assert set(result["timings"]) == {"text_ms", "voice_ms", "mel_ms", "vocoder_ms"}
+    assert (result["output"], result["sentences"], result["skipped"]) == (str(tmp_path / "a.wav"), 2, "")
     audio, rate = soundfile.read(tmp_path / "a.wav")
     assert rate == 22050
     assert len(audio) % 256 == 0
-    assert told["seconds"] == pytest.approx(len(audio) / rate, abs=1e-3)
+    assert result["seconds"] == pytest.approx(len(audio) / rate, abs=1e-3)
     assert len(audio) > 256 * len("The quick brown fox. A lazy dog.") + 0.2 * rate  # a frame a letter, and the pause
 
 
@@ -347,9 +347,9 @@ def test_say_reads_files_and_standard_input(voice, tmp_path, ask, small, monkeyp
 def test_what_cannot_be_said_is_told_without_a_traceback(voice, tmp_path, ask, small, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     Path("latin.txt").write_bytes(b"caf\xe9")
-    told = ask("say", *(str(voice) if word == "VOICE" else word for word in words), code=2)
-    assert message in told.err
-    assert told.out == ""
+    text = ask("say", *(str(voice) if word == "VOICE" else word for word in words), code=2)
+    assert message in text.err
+    assert text.out == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["latin.txt"]
 
 
@@ -367,15 +367,15 @@ def test_evaluate_prints_draws_and_writes_what_the_judges_said(voice, corpus, tm
     judges = ("--judges", "sharpness,distortion,speed", "--vocoder", "griffin-lim")
     places = ("--plot", tmp_path / "a.png", "--html", tmp_path / "a.html")
     ask("pack", corpus, "--set", "data.text_tokens=characters")
-    told = json.loads(ask("evaluate", "--model", voice, "--data", corpus, *judges, *places, "--sentences", 2,
+    result = json.loads(ask("evaluate", "--model", voice, "--data", corpus, *judges, *places, "--sentences", 2,
                           "--json").out)  # fmt: skip
-    assert set(told) == {"sentences", "scores", "missing", "rows"}
-    assert (told["sentences"], told["missing"]) == (2, {})
-    assert set(told["scores"]) == {"mcd_db", "pitch_error", "voicing_error", "duration_ratio", "duration_error",
+    assert set(result) == {"sentences", "scores", "missing", "rows"}
+    assert (result["sentences"], result["missing"]) == (2, {})
+    assert set(result["scores"]) == {"mcd_db", "pitch_error", "voicing_error", "duration_ratio", "duration_error",
                                    "sharpness_bins", "sharpness_time", "rtf"}  # fmt: skip
-    assert told["scores"]["mcd_db"]["synthetic"] > told["scores"]["mcd_db"]["copy"] > 0
-    assert set(told["rows"][0]) == {"text", "speaker", "language", "seconds", "heard", "scores"}
-    assert {row["speaker"] for row in told["rows"]} == {"speaker0", "speaker1"}  # each in its own voice
+    assert result["scores"]["mcd_db"]["synthetic"] > result["scores"]["mcd_db"]["copy"] > 0
+    assert set(result["rows"][0]) == {"text", "speaker", "language", "seconds", "heard", "scores"}
+    assert {row["speaker"] for row in result["rows"]} == {"speaker0", "speaker1"}  # each in its own voice
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert page.count("<audio") == page.count("<img") == 6
@@ -392,10 +392,10 @@ def test_evaluate_tells_who_sounds_like_whom(voice, corpus, tmp_path, ask, small
     monkeypatch.setattr("myxtts.evaluation.speaker.SpeakerEncoder", lambda: lambda audio, rate: audio[:2000])
     places = ("--voices", tmp_path / "voices", "--plot", tmp_path / "m.png", "--html", tmp_path / "m.html")
     judge = ("--vocoder", "griffin-lim", "--judges", "similarity")
-    told = json.loads(ask("evaluate", "--model", voice, *places, *judge, "--sentences", 1,
+    result = json.loads(ask("evaluate", "--model", voice, *places, *judge, "--sentences", 1,
                           "--json").out)  # fmt: skip
-    assert told["matrix"]["voices"] == ["v0", "v1"]
-    assert np.array(told["matrix"]["similarity"]).shape == (2, 2)
-    assert set(told["scores"]) == {"similarity", "similarity_others", "above_others", "nearest"}
+    assert result["matrix"]["voices"] == ["v0", "v1"]
+    assert np.array(result["matrix"]["similarity"]).shape == (2, 2)
+    assert set(result["scores"]) == {"similarity", "similarity_others", "above_others", "nearest"}
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
     assert "Who sounds like whom" in (tmp_path / "m.html").read_text(encoding="utf-8")

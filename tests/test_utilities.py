@@ -72,9 +72,9 @@ def test_the_profiler_takes_the_data_of_the_config(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     words = ["--config", "my.yaml", "--batches", "2", "--json"]
     assert runpy.run_path(str(ROOT / "utilities" / "gpu_profiler.py"))["main"](words) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["data"] == str(folder / "voice")
-    assert found["loading"]["batches"] == 2
+    result = json.loads(capsys.readouterr().out)
+    assert result["data"] == str(folder / "voice")
+    assert result["loading"]["batches"] == 2
 
 
 @pytest.fixture
@@ -105,8 +105,8 @@ def test_the_performance_test_makes_its_data(tmp_path, short_bench, capsys):
     assert "add --create-test-data" in capsys.readouterr().err
     words += ["--create-test-data", "--utterances", "4", *BENCH, "--set", "data.text_tokens=characters"]
     assert short_bench(*words) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["batch_size"], found["loaders"]["mapped"]["batches"]) == (2, 4)
+    result = json.loads(capsys.readouterr().out)
+    assert (result["batch_size"], result["loaders"]["mapped"]["batches"]) == (2, 4)
 
 
 # ---- which data ----

@@ -66,7 +66,7 @@ def add(
     cache = cache.resolve()
     body = load_manifest(cache)
     check_place(cache)
-    count_utterances(body, found=body["utterances"])
+    count_utterances(body, reused=body["utterances"])
     if digest_of(corpus) in [part["digest"] for part in body["corpora"]]:
         clear_leftovers(cache)
         return body

@@ -19,13 +19,13 @@ _KINDS = {"new": "new", "changed": "with another text, speaker or language", "go
 
 def describe_changes(path: Path, corpus: Corpus, cache: Cache) -> str:
     """One sentence for people. What is in the files themselves is not compared: that would be to pack them."""
-    found = Counter(_changes(corpus, cache))
-    rows = ", ".join(f"{found[kind]} {words}" for kind, words in _KINDS.items() if found[kind])
+    counts = Counter(_changes(corpus, cache))
+    rows = ", ".join(f"{counts[kind]} {words}" for kind, words in _KINDS.items() if counts[kind])
     add, rebuild = (shlex.join(["myxtts", *verb, str(path), "-o", str(cache.folder)])
                     for verb in (["add"], ["pack", "--rebuild"]))  # fmt: skip
     if not rows:
         what, cure = "times or sizes of files", f"'{rebuild}' packs them again, '{add}' notes that all is the same"
-    elif set(found) == {"new"} or len(corpora_in(cache.body)) > 1:
+    elif set(counts) == {"new"} or len(corpora_in(cache.body)) > 1:
         what, cure = f"rows: {rows}", f"'{add}' adds what is new"
     else:
         what, cure = f"rows: {rows}", f"'{rebuild}' packs them"

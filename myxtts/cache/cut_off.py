@@ -44,11 +44,11 @@ def explain_cut_off_files(say: Callable[[str], None]) -> None:
 
 def _what_happened() -> str:
     for path, expected in _mapped.items():
-        found = os.stat(path).st_size if path.exists() else 0
-        if found < expected:
+        actual = os.stat(path).st_size if path.exists() else 0
+        if actual < expected:
             cure = shlex.join(["myxtts", "verify", str(path.parent), "--fix"])
             return (
-                f"{path} was cut off while it was read: it has {found} bytes, expected {expected}; run '{cure} CORPUS' "
-                "and then the same command again to resume"
+                f"{path} was cut off while it was read: it has {actual} bytes, expected {expected}; run '{cure} "
+                "CORPUS' and then the same command again to resume"
             )
     return "a file could not be read any more while it was mapped: check the disk, then run the same command again"

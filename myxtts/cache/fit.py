@@ -76,15 +76,15 @@ def _refuse_unlike(first: Cache, other: Cache) -> None:
         )
 
 
-def refuse(cache: Path, found: Sequence[Misfit], corpus: Path | str = "CORPUS") -> None:
+def refuse(cache: Path, misfits: Sequence[Misfit], corpus: Path | str = "CORPUS") -> None:
     """An error that names what was given and where, what the cache has, and the cure; nothing if nothing was found."""
-    if not found:
+    if not misfits:
         return
-    sets = [f"--set data.{key}={in_yaml(value)}" for key, value in (each.setting for each in found if each.setting)]
+    sets = [f"--set data.{key}={in_yaml(value)}" for key, value in (each.setting for each in misfits if each.setting)]
     command = shlex.join(["myxtts", "pack", "--rebuild", str(corpus), "-o", str(cache)])
     leave = "leave out what was given to use the cache as it is, or " if sets else ""
     raise CacheMismatch(
-        f"{cache} was packed with other settings: {'; '.join(each.what for each in found)}: {leave}run "
+        f"{cache} was packed with other settings: {'; '.join(each.what for each in misfits)}: {leave}run "
         f"'{' '.join([command, *map(_quoted, sets)])}'"
     )
 
@@ -97,13 +97,13 @@ def _quoted(words: str) -> str:
 def misfits(data: DataConfig, body: dict[str, Any], mode: str | None = None) -> list[Misfit]:
     """What was given and is not what the cache has. `mode` is a packing mode that was asked for besides."""
     packed, given = settings_in(body), data.given
-    found = [_misfit(data, name, packed[name]) for name in (*_AUDIO, *_TEXT)
+    differing = [_misfit(data, name, packed[name]) for name in (*_AUDIO, *_TEXT)
              if name in given and name in packed and _as_packed(data, name) != packed[name]]  # fmt: skip
     if body["mode"] == "audio" and mode == "precompute":
-        found.append(Misfit("mel", "mel frames are wanted, the cache has audio only"))
+        differing.append(Misfit("mel", "mel frames are wanted, the cache has audio only"))
     elif body["mode"] == "audio" and "preprocessing_mode" in given and data.preprocessing_mode == "precompute":
-        found.append(_misfit(data, "preprocessing_mode", "audio only (on_the_fly)"))
-    return found + _misread(data, body) + _misnumbered(data, body)
+        differing.append(_misfit(data, "preprocessing_mode", "audio only (on_the_fly)"))
+    return differing + _misread(data, body) + _misnumbered(data, body)
 
 
 def _as_packed(data: DataConfig, name: str) -> Any:
@@ -123,12 +123,12 @@ def _misfit(data: DataConfig, name: str, packed: Any) -> Misfit:
 
 def _misread(data: DataConfig, body: dict[str, Any]) -> list[Misfit]:
     """Settings that say how a corpus is read, and that none of the corpora in the cache was read with."""
-    found = []
+    misread = []
     for name in READING:
         wanted, packed = getattr(data, name), list(dict.fromkeys(one.get(name) for one in corpora_in(body)))
         if name in data.given and wanted not in packed and (name, wanted) != ("layout", "auto"):
-            found.append(_misfit(data, name, " and ".join(map(str, packed))))
-    return found
+            misread.append(_misfit(data, name, " and ".join(map(str, packed))))
+    return misread
 
 
 def _misnumbered(data: DataConfig, body: dict[str, Any]) -> list[Misfit]:
@@ -143,5 +143,5 @@ def outdated(body: dict[str, Any]) -> list[Misfit]:
         unlike = PackSettings.from_manifest(body).unlike(body)
     except MissingExtra:
         return []  # without eSpeak nobody can tell, and nothing could be packed
-    return [Misfit("tokens" if group == "tokens" else "mel", f"this version makes other {group} ({', '.join(found)})")
-            for group, found in unlike.items()]  # fmt: skip
+    return [Misfit("tokens" if group == "tokens" else "mel", f"this version makes other {group} ({', '.join(names)})")
+            for group, names in unlike.items()]  # fmt: skip

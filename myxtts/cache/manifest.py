@@ -8,7 +8,7 @@ from typing import Any
 
 from myxtts.cache.format import FORMAT, MANIFEST
 from myxtts.cache.publish import mend
-from myxtts.cache.sound import impossible_body
+from myxtts.cache.validation import impossible_body
 from myxtts.errors import CacheDamaged, CacheError
 from myxtts.files import fingerprint, read_regular
 

@@ -81,15 +81,15 @@ def _check_alone(cache: Path, data: DataConfig, mode: str | None) -> None:
     refuse(cache, [*misfits(data, body, mode), *(old for old in outdated(body) if old.part == "mel")])
     for old in outdated(body):
         log.warning("%s: %s; 'myxtts pack --rebuild CORPUS -o %s' makes it anew", cache, old.what, cache)
-    count_utterances(body, found=body["utterances"])
+    count_utterances(body, reused=body["utterances"])
 
 
-def _must_rebuild(corpus: Path, cache: Path, data: DataConfig, found: list[Misfit]) -> bool:
+def _must_rebuild(corpus: Path, cache: Path, data: DataConfig, misfits: list[Misfit]) -> bool:
     """An error where it must but may not."""
-    refuse(cache, [each for each in found if not getattr(data, each.flag)], corpus)
-    if found:
-        log.warning("packing %s again: %s", cache, "; ".join(each.what for each in found))
-    return bool(found)
+    refuse(cache, [each for each in misfits if not getattr(data, each.flag)], corpus)
+    if misfits:
+        log.warning("packing %s again: %s", cache, "; ".join(each.what for each in misfits))
+    return bool(misfits)
 
 
 def _pack(
@@ -111,6 +111,6 @@ def _pack(
 def _accept(path: Path, corpus: Corpus, cache: Path, body: dict[str, Any]) -> None:
     """Use the cache as it is; say so if its corpus has changed since."""
     clear_leftovers(cache)
-    count_utterances(body, found=body["utterances"])
+    count_utterances(body, reused=body["utterances"])
     if digest_of(corpus) not in [part["digest"] for part in body["corpora"]]:
         log.warning("%s", describe_changes(path, corpus, Cache(cache, verify=False)))

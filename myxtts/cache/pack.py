@@ -83,7 +83,7 @@ def pack(
     mend(cache)
     if not rebuild and (cache / MANIFEST).exists():
         body = _accept_existing(corpus, cache, settings, table)
-        count_utterances(body, found=body["utterances"])
+        count_utterances(body, reused=body["utterances"])
         return body
     check_place(cache)
     _refuse_to_lose(corpus, cache)
@@ -93,11 +93,11 @@ def pack(
     return body
 
 
-def count_utterances(body: dict[str, Any], found: int = 0, made: int = 0) -> None:
+def count_utterances(body: dict[str, Any], reused: int = 0, made: int = 0) -> None:
     """How many utterances were there and how many were packed now; of each state of a cache only once, however often
     it is opened."""
     if current_monitor().first(f"cache {body['id']}"):
-        for name, times in (("cache.hits", found), ("cache.misses", made)):
+        for name, times in (("cache.hits", reused), ("cache.misses", made)):
             if times:
                 current_monitor().count(name, times)
 
@@ -185,7 +185,7 @@ def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table:
     """The cache that is there, if it fits the settings and the corpus; an error that names the cure if not."""
     body = load_manifest(cache)
     cure = f"run 'myxtts pack --rebuild {corpus.folder} -o {cache}'"
-    unlike = [f"{group} {each}" for group, found in settings.unlike(body).items() for each in found]
+    unlike = [f"{group} {each}" for group, names in settings.unlike(body).items() for each in names]
     if not TokenTable(body["token_table"]).extends(table):
         unlike.append("another token table")
     if unlike:

@@ -159,7 +159,7 @@ def make_readings(rows: list[Row], frontend: TextFrontend) -> list[Reading | Row
 
 
 def _by_language(rows: list[Row], make: Callable[[list[str], str], list[Any]], nothing: Any) -> list[Any]:
-    found: list[Any] = [nothing] * len(rows)
+    values: list[Any] = [nothing] * len(rows)
     for language in sorted({row.language for row in rows if isinstance(row, Utterance)}):
         mine = [(at, row) for at, row in enumerate(rows) if isinstance(row, Utterance) and row.language == language]
         try:
@@ -167,5 +167,5 @@ def _by_language(rows: list[Row], make: Callable[[list[str], str], list[Any]], n
         except TextError as error:
             made = [RowError("unknown_language", str(error))] * len(mine)
         for (at, _), value in zip(mine, made, strict=True):
-            found[at] = value
-    return found
+            values[at] = value
+    return values

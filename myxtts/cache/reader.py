@@ -24,7 +24,7 @@ from myxtts.cache.format import (
     tracks_in,
 )
 from myxtts.cache.manifest import load_manifest
-from myxtts.cache.sound import impossible_index
+from myxtts.cache.validation import impossible_index
 from myxtts.errors import CacheDamaged, CacheError
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.features.token_table import TokenTable
@@ -155,24 +155,24 @@ class Cache:
 
 def check_files(folder: Path, body: dict[str, Any], hash_index: bool) -> list[tuple[str, str]]:
     """(file, what is wrong) of the files as a whole: missing, wrong length, wrong header, damaged index."""
-    found = {}
+    faults = {}
     for name, rows in body["lengths"].items():
         fault = _check_array(folder / name, *array_type(name), rows)
         if fault:
-            found[name] = fault
+            faults[name] = fault
     for name, checksum in body["checksums"].items() if hash_index else ():
-        if name not in found and _hash_or_none(folder / name) != checksum:
-            found[name] = "is damaged"
-    return list(found.items())
+        if name not in faults and _hash_or_none(folder / name) != checksum:
+            faults[name] = "is damaged"
+    return list(faults.items())
 
 
 def _check_array(path: Path, dtype: str, shape: tuple[int, ...], rows: int) -> str:
     if not path.is_file():
         return "is missing"
     expected = HEADER_BYTES + rows * row_bytes(dtype, shape)
-    found = path.stat().st_size
-    if found != expected:
-        return f"has {found} bytes, expected {expected}"
+    actual = path.stat().st_size
+    if actual != expected:
+        return f"has {actual} bytes, expected {expected}"
     with open(path, "rb") as file:
         return "" if file.read(HEADER_BYTES) == npy_header(dtype, (rows, *shape)) else "has a damaged header"
 

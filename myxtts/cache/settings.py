@@ -60,7 +60,7 @@ class PackSettings:
         differ = {
             group: _unlike(packed[group], values) if group in held else ["missing"] for group, values in wanted.items()
         }
-        return {group: found for group, found in differ.items() if found}
+        return {group: names for group, names in differ.items() if names}
 
 
 def _in_languages(tokens: dict[str, Any], languages: list[str]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from myxtts.cache.prepare import hash_rows
 from myxtts.cache.publish import building_lock
 from myxtts.cache.reader import check_files
 from myxtts.cache.settings import PackSettings
-from myxtts.cache.sound import impossible_index
+from myxtts.cache.validation import impossible_index
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
 from myxtts.errors import CacheDamaged, CacheError, RowError
@@ -80,14 +80,14 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
         body = load_manifest(cache)
     except CacheDamaged:
         return [Damage(MANIFEST, "is damaged")]
-    found = [Damage(name, what) for name, what in check_files(cache, body, hash_index=True)]
-    if any(damage.file not in payload_files(TRACKS) for damage in found):
-        return found  # without a sound index nobody knows where an utterance begins
+    damages = [Damage(name, what) for name, what in check_files(cache, body, hash_index=True)]
+    if any(damage.file not in payload_files(TRACKS) for damage in damages):
+        return damages  # without an intact index nobody knows where an utterance begins
     columns = {name: _column(cache, name) for name in INDEX}
     if wrong := impossible_index(body, columns):
         file, _, what = wrong.partition(" ")
-        return [*found, Damage(file, what)]
-    return found + _verify_payload(cache, body, progress)
+        return [*damages, Damage(file, what)]
+    return damages + _verify_payload(cache, body, progress)
 
 
 def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
@@ -99,16 +99,16 @@ def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress 
 
     def part(name: str, number: int) -> list[Damage]:
         nonlocal done
-        found: list[Damage] = []
+        damages: list[Damage] = []
         for run, held in _read(cache, name, bounds[number], bounds[number + 1]):
-            found += [_name(cache, name, utterance) for utterance in _damaged(run, held)]
+            damages += [_name(cache, name, utterance) for utterance in _damaged(run, held)]
             with counting:
                 done += run.stop - run.start
                 if progress:
                     progress(done, total)
             if stopped.is_set():
                 break
-        return found
+        return damages
 
     with ThreadPoolExecutor(threads, "myxtts-verify") as pool:
         parts = [pool.submit(part, name, number) for name in names for number in range(threads)]
@@ -194,20 +194,20 @@ def _name(cache: Path, file: str, utterance: int) -> Damage:
 
 
 def repair(
-    cache: Path, corpus: Corpus, settings: PackSettings, found: list[Damage], table: TokenTable | None = None
+    cache: Path, corpus: Corpus, settings: PackSettings, damages: list[Damage], table: TokenTable | None = None
 ) -> list[Damage]:
     """Rebuild what `verify` found; returns what could not be rebuilt.
 
     `settings` and `table` serve only if cache.json is lost; otherwise those that the cache was packed with do.
     """
     cache = cache.resolve()
-    if any(damage.file not in payload_files(TRACKS) or not (cache / damage.file).is_file() for damage in found):
+    if any(damage.file not in payload_files(TRACKS) or not (cache / damage.file).is_file() for damage in damages):
         return _repack(cache, corpus, settings, table or TokenTable.base())
     body = load_manifest(cache)
-    damaged = sorted({damage.utterance for damage in found if damage.utterance is not None})
+    damaged = sorted({damage.utterance for damage in damages if damage.utterance is not None})
     with building_lock(cache) as building:
-        patches, failed = _rebuild(cache, body, corpus, found, damaged)
-        for name in sorted({damage.file for damage in found}):
+        patches, failed = _rebuild(cache, body, corpus, damages, damaged)
+        for name in sorted({damage.file for damage in damages}):
             _patch_file(cache / name, body["lengths"][name], patches.get(name, []))
         if not any(building.iterdir()):  # it may hold an interrupted rebuild
             building.rmdir()
@@ -233,10 +233,10 @@ Patch = tuple[int, bytes]  # offset in the file, bytes that belong there
 
 
 def _rebuild(
-    cache: Path, body: dict[str, Any], corpus: Corpus, found: list[Damage], damaged: list[int]
+    cache: Path, body: dict[str, Any], corpus: Corpus, damages: list[Damage], damaged: list[int]
 ) -> tuple[dict[str, list[Patch]], list[Damage]]:
     """The bytes of each damaged utterance, made again from the corpus and believed only if their hash fits."""
-    files = {utterance: [d for d in found if d.utterance == utterance] for utterance in damaged}
+    files = {utterance: [d for d in damages if d.utterance == utterance] for utterance in damaged}
     wanted = {damage.id: utterance for utterance, damages in files.items() for damage in damages}
     patches: dict[str, list[Patch]] = defaultdict(list)
     failed = []

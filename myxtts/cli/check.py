@@ -51,16 +51,16 @@ def run(arguments: argparse.Namespace) -> Result:
         title = f"{arguments.corpus.resolve().name} ({corpus.layout.name})"
         with whole_file(arguments.plot) as file:
             draw(report, title, file)
-    found = report.to_dict()
+    summary = report.to_dict()
     result = {
         "corpus": str(arguments.corpus),
         "layout": corpus.layout.name,
-        "sound": not (found["errors"] or (arguments.strict and found["warnings"])),
-        **found,
+        "ok": not (summary["errors"] or (arguments.strict and summary["warnings"])),
+        **summary,
         "list": str(listed),
         "plot": str(arguments.plot) if arguments.plot else None,
     }
-    return (0 if result["sound"] else 1), result, describe(result)
+    return (0 if result["ok"] else 1), result, describe(result)
 
 
 def _refuse_late_errors(listed: Path, plot: Path | None) -> None:
@@ -131,15 +131,15 @@ def describe(result: dict[str, Any]) -> str:
     for kind in ("errors", "warnings"):
         lines += _describe_reasons(kind, result)
     lines.append(f"every problem: {result['list']}" + (f"; picture: {result['plot']}" if result["plot"] else ""))
-    if result["sound"]:
+    if result["ok"]:
         lines.append(f"next: myxtts pack {result['corpus']}")
     return "\n".join(lines)
 
 
-def _spread(name: str, found: dict[str, float] | None, unit: str) -> str:
-    if found is None:
+def _spread(name: str, spread: dict[str, float] | None, unit: str) -> str:
+    if spread is None:
         return f"  {name:<10}  none"
-    return f"  {name:<10}  {found['min']:.1f} to {found['max']:.1f} {unit}, median {found['median']:.1f}"
+    return f"  {name:<10}  {spread['min']:.1f} to {spread['max']:.1f} {unit}, median {spread['median']:.1f}"
 
 
 def _shares(seconds: dict[str, float]) -> str:

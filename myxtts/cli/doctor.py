@@ -69,21 +69,21 @@ def run(arguments: argparse.Namespace) -> Result:
             bar.update()
 
         most = {"most_batches": arguments.num_batches} if arguments.num_batches else {}
-        found = examine(config, step_ms, show, **most)
+        diagnosis = examine(config, step_ms, show, **most)
         done = None
-        if output is not None and found.cures:
+        if output is not None and diagnosis.cures:
             bar.reset(_STAGES + 1)
-            done = treat(config, found, output, step_ms, show)
+            done = treat(config, diagnosis, output, step_ms, show)
     if arguments.html:
         from myxtts.report.doctor import write_doctor_report
 
         seen = watch.samples, watch.description
-        write_doctor_report(arguments.html, _device(step_ms), found, done, config, *seen)
-    result = {"device": _device(step_ms), **found.to_dict(), "treatment": done.to_dict() if done else None}
-    text = f"device: {_device(step_ms)}\n{found}"
-    if output is not None and found.cures:
+        write_doctor_report(arguments.html, _device(step_ms), diagnosis, done, config, *seen)
+    result = {"device": _device(step_ms), **diagnosis.to_dict(), "treatment": done.to_dict() if done else None}
+    text = f"device: {_device(step_ms)}\n{diagnosis}"
+    if output is not None and diagnosis.cures:
         text += f"\n\n{done}" if done else "\n\nno setting applies this cure: change it in your own code"
-    return (0 if (done.after if done else found).healthy else 1), result, text
+    return (0 if (done.after if done else diagnosis).healthy else 1), result, text
 
 
 def _step_ms(arguments: argparse.Namespace) -> float | None:

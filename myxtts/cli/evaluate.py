@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> Result:
     names = arguments.judges.split(",") if arguments.judges else None
     judges, missing = find_judges(names, subject.gallery, subject.languages, arguments.whisper)
     with progress_bar(len(subject.sentences), "listening", "sentence") as bar:
-        found = evaluate(
+        evaluation = evaluate(
             lambda sentence: subject.speak(sentence, vocoder),
             subject.sentences,
             judges,
@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> Result:
             keep_clips=_SHOWN if arguments.html else 1,
             same_text=subject.same_text,
         )
-    found.missing = missing
-    return _tell(arguments, found, subject, judges)
+    evaluation.missing = missing
+    return _tell(arguments, evaluation, subject, judges)
 
 
 def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any]:
@@ -89,19 +89,19 @@ def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any]:
     return cache, parts.validation[0], parts.train[0]
 
 
-def _tell(arguments: argparse.Namespace, found: Any, subject: Any, judges: Any) -> Result:
+def _tell(arguments: argparse.Namespace, evaluation: Any, subject: Any, judges: Any) -> Result:
     from myxtts.evaluation.subjects import matrix_heard
 
     matrix = None if subject.same_text else matrix_heard(judges)
-    answer = found.to_dict()
+    answer = evaluation.to_dict()
     if matrix is not None:
         names, values = matrix
         answer["matrix"] = {"voices": list(names), "similarity": values.round(4).tolist()}
     if arguments.plot:
-        _draw(arguments.plot, found.clips[0], matrix)
+        _draw(arguments.plot, evaluation.clips[0], matrix)
     if arguments.html:
-        _write_page(arguments, answer, found.clips, matrix)
-    return 0, answer, str(found)
+        _write_page(arguments, answer, evaluation.clips, matrix)
+    return 0, answer, str(evaluation)
 
 
 def _draw(path: Path, clip: Any, matrix: Any) -> None:

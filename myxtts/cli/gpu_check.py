@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.gpu_check.check import GpuCheck
 
     with tempfile.TemporaryDirectory(prefix="myxtts-gpu-check-") as folder:
-        found = GpuCheck(
+        check = GpuCheck(
             config,
             arguments.output,
             lambda: demo_cache(arguments.demo, config),
@@ -48,5 +48,5 @@ def run(arguments: argparse.Namespace) -> Result:
                 bar.set_postfix_str(what)
                 bar.update()
 
-            found.run(show)
-    return found.exit_code, found.to_dict(), str(found)
+            check.run(show)
+    return check.exit_code, check.to_dict(), str(check)

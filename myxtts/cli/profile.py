@@ -44,5 +44,5 @@ def run(arguments: argparse.Namespace) -> Result:
             bar.set_postfix_str(what)
             bar.update()
 
-        found = profile(config, arguments.batches, arguments.trace, show)
-    return 0, found.to_dict(), str(found)
+        measured = profile(config, arguments.batches, arguments.trace, show)
+    return 0, measured.to_dict(), str(measured)

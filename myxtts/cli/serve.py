@@ -51,8 +51,8 @@ def run(arguments: argparse.Namespace) -> Result:
     key = arguments.api_key if arguments.api_key is not None else os.environ.get(_KEY)
     if key is not None and not key.strip():
         raise UsageError("the API key is empty: give one, or leave --api-key out")
-    told = serve(ServerSettings(**given, api_key=key), _say_address)
-    return 0, told, f"ended after {told['requests']} request(s), {told['spoken_seconds']} s spoken"
+    summary = serve(ServerSettings(**given, api_key=key), _say_address)
+    return 0, summary, f"ended after {summary['requests']} request(s), {summary['spoken_seconds']} s spoken"
 
 
 def _say_address(address: str) -> None:

@@ -170,7 +170,7 @@ def _confirm(folder: Path, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise UsageError(f"--reset moves {folder} aside and starts over: add --yes to confirm")
-    print(f"{folder} is moved aside and a new run begins there. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{folder} is moved aside and a new run begins there. Continue? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise UsageError("nothing was changed")
 

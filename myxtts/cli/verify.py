@@ -40,31 +40,31 @@ def run(arguments: argparse.Namespace) -> Result:
             bar.total = total
             bar.update(done - bar.n)
 
-        found = verify(cache, show)
-    left = found
-    if arguments.fix and not found:
+        damages = verify(cache, show)
+    left = damages
+    if arguments.fix and not damages:
         clear_leftovers(cache)  # of a repair that was killed when it was done
-    if found and arguments.fix:
+    if damages and arguments.fix:
         corpus = corpus_as_packed(arguments.fix, cache, config)
         table = load_table(config.data.token_table)
-        left = repair(cache, corpus, PackSettings.from_config(config.data), found, table)
+        left = repair(cache, corpus, PackSettings.from_config(config.data), damages, table)
         left = left or verify(cache)
     result = {
         "cache": str(cache),
-        "sound": not left,
-        "damaged": [damage.to_dict() for damage in found],
+        "intact": not left,
+        "damaged": [damage.to_dict() for damage in damages],
         "unrepaired": [damage.to_dict() for damage in left] if arguments.fix else [],
     }
-    return (1 if left else 0), result, _describe_damage(cache, found, left, arguments.fix)
+    return (1 if left else 0), result, _describe_damage(cache, damages, left, arguments.fix)
 
 
-def _describe_damage(cache: Path, found: list[Any], left: list[Any], fixed_from: list[Path] | None) -> str:
-    if not found:
+def _describe_damage(cache: Path, damages: list[Any], left: list[Any], fixed_from: list[Path] | None) -> str:
+    if not damages:
         return f"{cache}: every byte is as it was written"
-    lines = [str(damage) for damage in found]
+    lines = [str(damage) for damage in damages]
     if fixed_from is None:
-        lines.append(f"{len(found)} damaged; rebuild with: myxtts verify {cache} --fix CORPUS")
+        lines.append(f"{len(damages)} damaged; rebuild with: myxtts verify {cache} --fix CORPUS")
     else:
         lines += [f"not repaired: {damage}" for damage in left]
-        lines.append(f"{cache}: {len(found)} damaged, {len(left)} left after the repair")
+        lines.append(f"{cache}: {len(damages)} damaged, {len(left)} left after the repair")
     return "\n".join(lines)

@@ -23,8 +23,8 @@ class CommonVoice(Table):
 
     def _find_audio(self, audio: str, name: str) -> Path | RowError:
         """Lists of the first releases leave '.mp3' out."""
-        found = super()._find_audio(audio, name)
-        if isinstance(found, RowError) and found.reason == "missing_audio" and not audio.endswith(AUDIO_SUFFIXES):
+        path = super()._find_audio(audio, name)
+        if isinstance(path, RowError) and path.reason == "missing_audio" and not audio.endswith(AUDIO_SUFFIXES):
             full = self.folder / self.audio_folder / f"{audio}.mp3"
-            return full if look(full) is None else found
-        return found
+            return full if look(full) is None else path
+        return path

@@ -72,11 +72,11 @@ def _check_folder(folder: Path, engine: str, seed: int, rows: Sequence[Row]) -> 
         "utterances": len(rows),
         "rows_sha256": _hash(rows),
     }
-    found = _find_plan(folder)
-    if found is not None:
-        _check_plan(folder, found, plan, rows)
+    existing = _find_plan(folder)
+    if existing is not None:
+        _check_plan(folder, existing, plan, rows)
         _check_metadata(folder / "metadata.csv", rows)
-        plan["versions"] = found.get("versions")
+        plan["versions"] = existing.get("versions")
     return plan
 
 
@@ -107,20 +107,20 @@ def _read_plan(path: Path) -> dict[str, Any]:
     return plan
 
 
-def _check_plan(folder: Path, found: dict[str, Any], wanted: dict[str, Any], rows: Sequence[Row]) -> None:
+def _check_plan(folder: Path, plan: dict[str, Any], wanted: dict[str, Any], rows: Sequence[Row]) -> None:
     for key in ("format", "engine", "seed"):
-        if found.get(key) != wanted[key]:
+        if plan.get(key) != wanted[key]:
             raise CorpusError(
-                f"{folder} holds a demo corpus with {key} {found.get(key)}, {key} {wanted[key]} was asked for: "
-                f"nothing was changed; choose another folder, or ask for {key} {found.get(key)}"
+                f"{folder} holds a demo corpus with {key} {plan.get(key)}, {key} {wanted[key]} was asked for: "
+                f"nothing was changed; choose another folder, or ask for {key} {plan.get(key)}"
             )
-    count = found.get("utterances")
+    count = plan.get("utterances")
     if not isinstance(count, int) or count > len(rows):
         raise CorpusError(
             f"{folder} holds a demo corpus of {count} utterances, {len(rows)} were asked for: nothing was changed; "
             f"choose another folder, or ask for {count} or more"
         )
-    if found.get("rows_sha256") != _hash(rows[:count]):
+    if plan.get("rows_sha256") != _hash(rows[:count]):
         raise CorpusError(
             f"{folder} holds a demo corpus with the sentences of another version of MyXTTS: nothing was changed; "
             "choose another folder"

@@ -50,8 +50,8 @@ def detect(path: Path) -> type[Layout]:
         raise CorpusError(f"{path} is not a manifest, nor the list of another layout: expected one of {tried}")
     if not left:
         names = sorted(entry.name for entry in path.iterdir())
-        found = (", ".join(names[:8]) or "nothing") + (", ..." if len(names) > 8 else "")
-        raise CorpusError(f"{path} is no corpus: found {found}; expected one of these layouts: {tried}")
+        listing = (", ".join(names[:8]) or "nothing") + (", ..." if len(names) > 8 else "")
+        raise CorpusError(f"{path} is no corpus: found {listing}; expected one of these layouts: {tried}")
     signs = " and ".join(f"{name} (by {claims[name].relative_to(path.parent)})" for name in left)
     raise CorpusError(f"{path} may be {signs}: say which with --layout {' or --layout '.join(left)}")
 
@@ -62,13 +62,13 @@ def _entry_points() -> dict[str, metadata.EntryPoint]:
 
 def _own_layouts() -> dict[str, type[Layout]]:
     """Those of installed packages. A broken one is named and left out: it must not keep anybody from their corpus."""
-    found = {}
+    layouts = {}
     for name, point in _entry_points().items():
         try:
-            found[name] = _load(point)
+            layouts[name] = _load(point)
         except CorpusError as error:
             log.warning("%s", error)
-    return found
+    return layouts
 
 
 def _load(point: metadata.EntryPoint) -> type[Layout]:

@@ -53,7 +53,7 @@ class Kaldi(Layout):
         spoken = set()
         for row, name, text in _pairs(self.metadata):
             spoken.add(name)
-            speaker, language = (found[name].value if name in found else "" for found in (speakers, languages))
+            speaker, language = (table[name].value if name in table else "" for table in (speakers, languages))
             yield self.utterance(row, name, self._find_audio(sources.get(name)), text, speaker, language)
         for name, entry in sources.items():
             if name not in spoken:
@@ -81,8 +81,8 @@ def _pairs(path: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _read_pairs(path: Path) -> dict[str, _Entry]:
-    found: dict[str, _Entry] = {}
+    entries: dict[str, _Entry] = {}
     for row, name, value in _pairs(path) if path.is_file() else ():
-        known = found.get(name)
-        found[name] = _Entry(row, value, known is not None and (known.twice or known.value != value))
-    return found
+        known = entries.get(name)
+        entries[name] = _Entry(row, value, known is not None and (known.twice or known.value != value))
+    return entries

@@ -89,16 +89,16 @@ def look(path: Path) -> RowError | None:
     One call of the system for each row: in a packer, whose threads all want the GIL, each costs 136 us.
     """
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         if error.errno == errno.ELOOP:
             return RowError("symlink_loop", f"{path} is a symbolic link that leads back to itself")
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
             return RowError("missing_audio", f"there is no file {path}")
         return RowError("unreadable", f"{path} cannot be read: {error.strerror}")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return RowError("missing_audio", f"{path} is not a file")
-    return None if found.st_size else RowError("empty_audio", f"{path} has 0 bytes")
+    return None if status.st_size else RowError("empty_audio", f"{path} has 0 bytes")
 
 
 def find_audio(folder: Path, places: Sequence[str], name: str) -> Path | RowError:

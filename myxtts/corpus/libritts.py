@@ -46,9 +46,9 @@ class LibriTTS(Layout):
     def _row(self, row: int, folder: Path, name: str, there: set[str]) -> Row:
         text = next((suffix for suffix in _TEXTS if f"{name}{suffix}" in there), _TEXTS[0])
         path = folder / first_of(name, there)
-        speaker, found, _ = name.partition("_")
+        speaker, separator, _ = name.partition("_")
         words = read_text(folder / f"{name}{text}")
-        return self.utterance(row, name, look(path) or path, words, speaker if found else "")
+        return self.utterance(row, name, look(path) or path, words, speaker if separator else "")
 
 
 def _seconds(files: list[str]) -> list[tuple[str, str]]:

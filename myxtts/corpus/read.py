@@ -50,9 +50,9 @@ class Corpus:
         """With the speaker and language that the pattern finds in the path of its audio, seen from the corpus."""
         inside = utterance.audio.is_relative_to(self.folder)
         path = (utterance.audio.relative_to(self.folder) if inside else utterance.audio).as_posix()
-        found = pattern.search(path)
+        match = pattern.search(path)
         names: dict[str, Any] = (
-            {} if found is None else {group: name for group, name in found.groupdict().items() if name}
+            {} if match is None else {group: name for group, name in match.groupdict().items() if name}
         )
         if names.keys() != pattern.groupindex.keys():
             message = f"the pattern {pattern.pattern!r} finds no {' and '.join(pattern.groupindex)} in {path!r}"

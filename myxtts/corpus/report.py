@@ -55,15 +55,15 @@ class Report:
 
     def counts(self, errors: bool) -> dict[str, int]:
         """How often each reason was found, the most frequent first."""
-        found = Counter(problem.reason for problem in self.problems if REASONS[problem.reason].is_error == errors)
-        return dict(found.most_common())
+        counts = Counter(problem.reason for problem in self.problems if REASONS[problem.reason].is_error == errors)
+        return dict(counts.most_common())
 
     def examples(self, reason: str) -> list[Rejected]:
         return [problem for problem in self.problems if problem.reason == reason][:EXAMPLES]
 
     def to_dict(self) -> dict[str, Any]:
         rates = [characters / seconds for characters, seconds in zip(self.characters, self.seconds, strict=True)]
-        found = {**self.counts(errors=True), **self.counts(errors=False)}
+        reasons = {**self.counts(errors=True), **self.counts(errors=False)}
         return {
             "rows": self.rows,
             "utterances": len(self.seconds),
@@ -75,8 +75,8 @@ class Report:
             "characters_per_second": spread(rates),
             "speakers": {name: round(seconds, 3) for name, seconds in self.speakers.most_common()},
             "languages": {name: round(seconds, 3) for name, seconds in self.languages.most_common()},
-            "cures": {reason: REASONS[reason].cure for reason in found},
-            "examples": {reason: [problem.to_dict() for problem in self.examples(reason)] for reason in found},
+            "cures": {reason: REASONS[reason].cure for reason in reasons},
+            "examples": {reason: [problem.to_dict() for problem in self.examples(reason)] for reason in reasons},
         }
 
     def list_problems(self) -> bytes:
@@ -93,5 +93,7 @@ def spread(values: list[float]) -> dict[str, float] | None:
     """Least, median, most and the two percentiles between which nearly all lie; None of nothing."""
     if not values:
         return None
-    found = np.percentile(values, (0, 1, 50, 99, 100))
-    return {name: round(float(at), 3) for name, at in zip(("min", "p1", "median", "p99", "max"), found, strict=True)}
+    percentiles = np.percentile(values, (0, 1, 50, 99, 100))
+    return {
+        name: round(float(at), 3) for name, at in zip(("min", "p1", "median", "p99", "max"), percentiles, strict=True)
+    }

@@ -118,9 +118,9 @@ class Table(Layout):
     def _positions(self, header: list[str]) -> dict[str, int]:
         positions = {}
         for column, names in COLUMNS.items():
-            found = next((name for name in names if name in header), None)
-            if found is not None:
-                positions[column] = header.index(found)
+            present = next((name for name in names if name in header), None)
+            if present is not None:
+                positions[column] = header.index(present)
         missing = [column for column in ("audio", "text") if column not in positions]
         if missing:
             raise CorpusError(
@@ -132,8 +132,8 @@ class Table(Layout):
     def _row(self, row: int, cells: dict[str, str]) -> Row:
         audio, text = cells.get("audio", ""), cells.get("text", "")
         name = cells.get("id") or (Path(audio).with_suffix("").as_posix() if audio.strip("./") else audio)
-        found = self._find_audio(audio, cells.get("id", ""))
-        return self.utterance(row, name, found, text, cells.get("speaker", ""), cells.get("language", ""))
+        path = self._find_audio(audio, cells.get("id", ""))
+        return self.utterance(row, name, path, text, cells.get("speaker", ""), cells.get("language", ""))
 
     def _find_audio(self, audio: str, name: str) -> Path | RowError:
         if not audio:

@@ -13,8 +13,8 @@ _FOLDERS_TO_SEE = 5
 
 def walk(folder: Path, above: frozenset[tuple[int, int]] = frozenset()) -> Iterator[tuple[Path, list[str], bool]]:
     """(folder, names of its files, False) of all folders, sorted; (folder, [], True) for one that contains itself."""
-    found = os.stat(folder)
-    key = (found.st_dev, found.st_ino)
+    status = os.stat(folder)
+    key = (status.st_dev, status.st_ino)
     if key in above:
         yield folder, [], True
         return

@@ -30,11 +30,11 @@ class GraphOrder:
         """For int64 steps [steps]: step, epoch, cache, bucket, frames, tokens, batch [steps]; utterances, weight and,
         if wanted, reference and crop [steps, largest batch]."""
         xp = tensorflow_arrays()
-        found = self._order.compute(steps, self._tables, xp)
-        shape = tf.unstack(tf.gather(self._buckets, found.bucket), axis=-1)
-        batches = {"step": steps, **dict(zip(Bucket._fields, shape, strict=True)), **found._asdict()}
+        computed = self._order.compute(steps, self._tables, xp)
+        shape = tf.unstack(tf.gather(self._buckets, computed.bucket), axis=-1)
+        batches = {"step": steps, **dict(zip(Bucket._fields, shape, strict=True)), **computed._asdict()}
         if self._references is not None:
-            given = found.utterances, steps, batches["cache"], self._reference_tables
+            given = computed.utterances, steps, batches["cache"], self._reference_tables
             batches["reference"], batches["crop"] = self._references.compute(*given, xp)
         return batches
 

@@ -89,25 +89,25 @@ class LJSpeechDataset:
     def verify_and_fix_cache(self, fix: bool = True) -> dict[str, Any]:
         """Read every byte of the cache and, with `fix`, rebuild what is damaged from the corpus.
 
-        {"cache", "sound": whether all is well now, "utterances": how many it holds, None while it is not sound,
+        {"cache", "intact": whether nothing is damaged now, "utterances": how many it holds, None while something is,
         "damaged", "repaired", "unrepaired": how many findings, "damaged_utterances", "unrepaired_utterances": their
         ids, "findings": what was found, in words}
         """
-        found = verify(self.cache_path)
-        left = found
-        if found and fix:
-            left = repair(self.cache_path, self.corpus, PackSettings.from_config(self.config.data), found)
+        damages = verify(self.cache_path)
+        left = damages
+        if damages and fix:
+            left = repair(self.cache_path, self.corpus, PackSettings.from_config(self.config.data), damages)
             left = left or verify(self.cache_path)
         return {
             "cache": str(self.cache_path),
             "utterances": len(self) if not left else None,
-            "sound": not left,
-            "damaged": len(found),
-            "repaired": len(found) - len(left),
+            "intact": not left,
+            "damaged": len(damages),
+            "repaired": len(damages) - len(left),
             "unrepaired": len(left),
-            "damaged_utterances": sorted({damage.id for damage in found if damage.id is not None}),
+            "damaged_utterances": sorted({damage.id for damage in damages if damage.id is not None}),
             "unrepaired_utterances": sorted({damage.id for damage in left if damage.id is not None}),
-            "findings": [str(damage) for damage in found],
+            "findings": [str(damage) for damage in damages],
         }
 
     # -- datasets ----------------------------------------------------------------------------------------------------

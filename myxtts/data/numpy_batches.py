@@ -85,8 +85,8 @@ class NumpyBatches:
         return result | {"reference_audio": made}
 
     def _columns(self, cache: int, utterances: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-        found = self.plan.columns[self.plan.bases[cache] + utterances]
-        return dict(zip(COLUMNS, found.T, strict=True))
+        rows = self.plan.columns[self.plan.bases[cache] + utterances]
+        return dict(zip(COLUMNS, rows.T, strict=True))
 
 
 def _copy_rows(

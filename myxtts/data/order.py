@@ -94,10 +94,10 @@ class Order:
         self._keys = {purpose: stream(seed, purpose) for purpose in (_BATCHES, _SLOTS, _OFFSETS)}
 
     def batch(self, step: int) -> Batch:
-        found = self.batches([step])
-        bucket = int(found.bucket[0])
+        batches = self.batches([step])
+        bucket = int(batches.bucket[0])
         cache, _, _, size = self.buckets[bucket]
-        return Batch(step, int(found.epoch[0]), cache, bucket, found.utterances[0, :size], found.weight[0, :size])
+        return Batch(step, int(batches.epoch[0]), cache, bucket, batches.utterances[0, :size], batches.weight[0, :size])
 
     def batches(self, steps: Any) -> Batches:
         """Many steps at once, any steps: row i is the batch of `steps[i]`."""

@@ -135,8 +135,8 @@ class Feed(Plan):
         step |= dict(zip(self._place, tf.unstack(rows["place"], axis=1), strict=True))
         branches = [lambda source=source: source.gather(step, self.data.reference_frames) for source in self._sources]
         made = branches[0]() if len(branches) == 1 else tf.switch_case(tf.cast(step["cache"], tf.int32), branches)
-        told = {name: step[name] for name in ("step", "epoch", "cache", "bucket")}
-        return made | small | told | {"utterances": tf.cast(step["utterances"], tf.int64), "weight": rows["weight"]}
+        position = {name: step[name] for name in ("step", "epoch", "cache", "bucket")}
+        return made | small | position | {"utterances": tf.cast(step["utterances"], tf.int64), "weight": rows["weight"]}
 
     def _shard(self, located: Tensors, replica: int, replicas: int) -> Tensors:
         """A replica's part of a step's rows. References were drawn for the global batch, so they stay the same."""

@@ -35,8 +35,11 @@ class Distortion:
         scores: Scores = {}
         for kind in (kind for kind in mels if kind != REAL):
             ratio = len(trimmed[kind]) / max(len(trimmed[REAL]), 1)
-            found = distortion(mels[kind], mels[REAL]) | {"duration_ratio": ratio, "duration_error": abs(ratio - 1.0)}
-            for name, value in found.items():
+            measured = distortion(mels[kind], mels[REAL]) | {
+                "duration_ratio": ratio,
+                "duration_error": abs(ratio - 1.0),
+            }
+            for name, value in measured.items():
                 scores.setdefault(name, {})[kind] = value
         return scores
 
@@ -49,11 +52,11 @@ def distortion(made: NDArray[Any], real: NDArray[Any]) -> dict[str, float]:
     away = np.sqrt(np.square(a[first] - b[second]).sum(axis=1) / N_MELS)
     pitch_a, pitch_b = _pitch(made)[first], _pitch(real)[second]
     voiced_a, voiced_b = pitch_a[:, 1] > _VOICED, pitch_b[:, 1] > _VOICED
-    found = {"mcd_db": float(_DB * away.mean()), "voicing_error": float((voiced_a != voiced_b).mean())}
+    scores = {"mcd_db": float(_DB * away.mean()), "voicing_error": float((voiced_a != voiced_b).mean())}
     both = voiced_a & voiced_b
     if both.any():
-        found["pitch_error"] = float(12.0 * np.abs(pitch_a[both, 0] - pitch_b[both, 0]).mean())
-    return found
+        scores["pitch_error"] = float(12.0 * np.abs(pitch_a[both, 0] - pitch_b[both, 0]).mean())
+    return scores
 
 
 def cepstrum(mel: NDArray[Any]) -> Floats:

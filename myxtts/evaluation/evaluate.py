@@ -55,8 +55,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         lines = [f"{f'{len(self.rows)} sentences':<38}" + "".join(f"{title:>9}" for title in _TITLES.values())]
-        for key, found in self.scores.items():
-            cells = (f"{found[kind]:9.{MEASURES[key].digits}f}" if kind in found else f"{'':9}" for kind in _TITLES)
+        for key, kinds in self.scores.items():
+            cells = (f"{kinds[kind]:9.{MEASURES[key].digits}f}" if kind in kinds else f"{'':9}" for kind in _TITLES)
             lines.append(f"{MEASURES[key].title:<38}{''.join(cells)}".rstrip())
         lines += [f"not installed: {judge} ({how})" for judge, how in self.missing.items()]
         return "\n".join(lines)
@@ -76,16 +76,16 @@ def evaluate(
     `speak` is for example `lambda sentence: synthesizer.say(sentence.text, voice=clips)`. With `same_text` false the
     recordings are of the same voice, but say something else.
     """
-    found, copier = Evaluation([]), find_vocoder(vocoder)
+    evaluation, copier = Evaluation([]), find_vocoder(vocoder)
     for sentence in sentences:
         clip = make_clip(speak(sentence), sentence, copier, same_text)
-        found.rows.append(judge_clip(clip, judges))
-        found.clips += [clip] if len(found.clips) < keep_clips else []
+        evaluation.rows.append(judge_clip(clip, judges))
+        evaluation.clips += [clip] if len(evaluation.clips) < keep_clips else []
         if progress:
-            progress(found.rows[-1])
-    if not found.rows:
+            progress(evaluation.rows[-1])
+    if not evaluation.rows:
         raise SpeechError("there is no sentence to evaluate: give at least one with its real recording")
-    return found
+    return evaluation
 
 
 def judge_clip(clip: Clip, judges: Sequence[Judge]) -> Row:

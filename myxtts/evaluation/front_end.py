@@ -24,8 +24,8 @@ def file_in(package: str, inside: str, purpose: str, command: str | None = None)
     """The file of an installed package; a missing one is a `MissingExtra` with the `command` that gets it."""
     spec = importlib.util.find_spec(package)
     for folder in (spec and spec.submodule_search_locations) or ():
-        if (found := Path(folder) / inside).is_file():
-            return found
+        if (path := Path(folder) / inside).is_file():
+            return path
     raise MissingExtra(package, "evaluation", purpose, command)
 
 

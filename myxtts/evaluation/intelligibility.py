@@ -57,6 +57,6 @@ def edit_distance(said: Sequence[str], heard: Sequence[str]) -> int:
     row = list(range(len(heard) + 1))
     for n, wanted in enumerate(said, 1):
         diagonal, row[0] = row[0], n
-        for m, found in enumerate(heard, 1):
-            diagonal, row[m] = row[m], min(row[m] + 1, row[m - 1] + 1, diagonal + (wanted != found))
+        for m, word in enumerate(heard, 1):
+            diagonal, row[m] = row[m], min(row[m] + 1, row[m - 1] + 1, diagonal + (wanted != word))
     return row[-1]

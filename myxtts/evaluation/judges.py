@@ -29,17 +29,17 @@ class EachSound:
         self.name, self._hear = name, remembering(hear)
 
     def __call__(self, clip: Clip) -> Scores:
-        found = {kind: self._hear(audio, SAMPLE_RATE) for kind, audio in clip.sounds.items()}
-        names = next(iter(found.values()))
-        return {name: {kind: values[name] for kind, values in found.items()} for name in names}
+        scores = {kind: self._hear(audio, SAMPLE_RATE) for kind, audio in clip.sounds.items()}
+        names = next(iter(scores.values()))
+        return {name: {kind: values[name] for kind, values in scores.items()} for name in names}
 
 
 class Sharp:
     name = "sharpness"
 
     def __call__(self, clip: Clip) -> Scores:
-        found = {kind: sharpness(mel, clip.mels[REAL]) for kind, mel in clip.mels.items() if kind != REAL}
-        return {f"sharpness_{part}": {kind: getattr(each, part) for kind, each in found.items()}
+        scores = {kind: sharpness(mel, clip.mels[REAL]) for kind, mel in clip.mels.items() if kind != REAL}
+        return {f"sharpness_{part}": {kind: getattr(each, part) for kind, each in scores.items()}
                 for part in ("bins", "time")}  # fmt: skip
 
 

@@ -55,8 +55,8 @@ class _Moonshine:
 
     def __call__(self, audio: NDArray[np.float32], sample_rate: int) -> str:
         padded = np.pad(at_16_khz(audio, sample_rate), int(_SILENCE_SECONDS * RATE))
-        found = self._transcriber.transcribe_without_streaming(padded.tolist(), RATE)
-        return " ".join(line.text.strip() for line in found.lines)
+        transcript = self._transcriber.transcribe_without_streaming(padded.tolist(), RATE)
+        return " ".join(line.text.strip() for line in transcript.lines)
 
 
 def whisper(language: str, folder: Path | None = None) -> Recogniser:

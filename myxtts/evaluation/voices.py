@@ -60,10 +60,10 @@ def _files(place: Path) -> dict[str, list[Path]]:
 
 
 def _group(named: Iterator[tuple[str, Path]]) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
+    groups: dict[str, list[Path]] = {}
     for name, path in named:
-        found.setdefault(name, []).append(path)
-    return found
+        groups.setdefault(name, []).append(path)
+    return groups
 
 
 def _sounds(folder: Path) -> list[Path]:

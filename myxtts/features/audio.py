@@ -106,12 +106,12 @@ def _read(file: Any, dtype: str, max_seconds: float | None) -> NDArray[Any]:
 
 def most_samples(path: str | os.PathLike[str], max_seconds: float) -> int:
     """How many samples at 22,050 Hz a clip has at most, by the header of its file: before silence is cut."""
-    found = plain_wav_length(path)
-    if found is None or found[0] > found[1] * max_seconds:
+    length = plain_wav_length(path)
+    if length is None or length[0] > length[1] * max_seconds:
         with _sound_file(path, max_seconds) as file:
             known = file.frames if file.frames < _UNKNOWN_LENGTH else int(max_seconds * file.samplerate)
-            found = known, file.samplerate
-    samples, rate = found
+            length = known, file.samplerate
+    samples, rate = length
     return samples if rate == SAMPLE_RATE else samples * SAMPLE_RATE // rate + 2
 
 
@@ -151,13 +151,13 @@ def _refuse_truncated(file: Any) -> None:
 
     A size of 2^31 and more stands for 'unknown' in files that were written to a pipe.
     """
-    found = _SHORT_DATA.search(file.extra_info) if file.format.startswith("WAV") else None
-    if found and int(found[2]) < int(found[1]) < 2**31 - 4096:
-        raise RowError("truncated", f"the header promises {found[1]} bytes of sound, the file holds {found[2]}")
+    match = _SHORT_DATA.search(file.extra_info) if file.format.startswith("WAV") else None
+    if match and int(match[2]) < int(match[1]) < 2**31 - 4096:
+        raise RowError("truncated", f"the header promises {match[1]} bytes of sound, the file holds {match[2]}")
 
 
 def check_samples(audio: NDArray[Any]) -> NDArray[Any]:
-    """Refuse what is not sound; scale down a float file that goes beyond full scale, so that nothing clips."""
+    """Refuse samples that are not finite; scale down a float file beyond full scale, so that nothing clips."""
     if len(audio) == 0:
         raise RowError("empty_audio", "the file holds no samples")
     peak = max(float(audio.max()), -float(audio.min())) * (INT16_SCALE if audio.dtype == np.int16 else 1.0)

@@ -19,13 +19,13 @@ def clauses(plan: list[Piece], given: Set[Piece]) -> dict[tuple[int, int], Piece
     """Where in a plan a given word stands among others, and the whole of it as one piece."""
     runs = itertools.groupby(range(len(plan)), lambda at: plan[at] == _SPACE or plan[at][0] != "")
     spans = [list(places) for words, places in runs if words]
-    found = {}
+    marks = {}
     for places in spans:
         pieces = [plan[at] for at in places if plan[at] != _SPACE]
         if len(pieces) > 1 and not given.isdisjoint(pieces) and len({language for language, _ in pieces}) == 1:
             text = "".join(plan[at][1] for at in places)
-            found[places[0], places[-1] + 1] = (pieces[0][0], " ".join(text.split()))
-    return found
+            marks[places[0], places[-1] + 1] = (pieces[0][0], " ".join(text.split()))
+    return marks
 
 
 def merge(plan: list[Piece], spoken: dict[Piece, str], given: dict[Piece, str]) -> list[str]:

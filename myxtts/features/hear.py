@@ -104,11 +104,11 @@ def _packed_energy(audio: NDArray[Any], rate: int, hop: int, spans: list[tuple[i
     spans = [(max(start, 0), min(end, hops)) for start, end in spans]
     around = [(max(start - _CONTEXT_HOPS, 0), min(end + _CONTEXT_HOPS, hops)) for start, end in spans]
     pieces = np.concatenate([audio[start * hop : end * hop] for start, end in around])
-    energy, at, found = hop_energy(resample(to_float(pieces), rate)), 0, []
+    energy, at, parts = hop_energy(resample(to_float(pieces), rate)), 0, []
     for (start, end), (wide_start, wide_end) in zip(spans, around, strict=True):
-        found.append(energy[at + start - wide_start : at + end - wide_start])
+        parts.append(energy[at + start - wide_start : at + end - wide_start])
         at += wide_end - wide_start
-    return found
+    return parts
 
 
 def _decibels(amplitude: float) -> float:

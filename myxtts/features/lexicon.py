@@ -97,7 +97,7 @@ class _Words:
     def __init__(self, said: Mapping[str, str], language: str):
         self._said = {word: text for word, text in said.items() if not _PHONEMES.fullmatch(text)}
         self._said = {word: fold(clean(text), language) for word, text in self._said.items()}
-        self._phonemes = {word: _tidy(found[1]) for word, text in said.items() if (found := _PHONEMES.fullmatch(text))}
+        self._phonemes = {word: _tidy(match[1]) for word, text in said.items() if (match := _PHONEMES.fullmatch(text))}
         self._spared: tuple[re.Pattern[str] | None] | None = None  # not yet known
         self._find_said, self._find_phonemes = _pattern(self._said), _pattern(self._phonemes)
 
@@ -133,8 +133,8 @@ def _changed(part: str, change: Callable[[str], str]) -> str:
     return f"{' ' * part.startswith(' ')}{change(part)}{' ' * part.endswith(' ')}"
 
 
-def _look_up(words: Mapping[str, str], found: str) -> str:
-    return words[found] if found in words else words[found.lower()]
+def _look_up(words: Mapping[str, str], word: str) -> str:
+    return words[word] if word in words else words[word.lower()]
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str] | None:

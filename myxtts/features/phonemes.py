@@ -90,8 +90,8 @@ def _join(plan: list[Piece], spelled: list[str]) -> str:
 def readers(english_from_lists: bool = False) -> dict[str, str]:
     """Language -> who else decides on its phonemes, as far as that depends on what is installed."""
     tashkeel, lists = arabic.version(), version_of_lists()
-    found = {"fa": persian.tagger_name()} | ({"ar": f"libtashkeel of {arabic.PACKAGE} {tashkeel}"} if tashkeel else {})
-    return found | ({"en": lists} if english_from_lists and lists else {})
+    names = {"fa": persian.tagger_name()} | ({"ar": f"libtashkeel of {arabic.PACKAGE} {tashkeel}"} if tashkeel else {})
+    return names | ({"en": lists} if english_from_lists and lists else {})
 
 
 def unreadable(text: str, language: str) -> str:

@@ -161,14 +161,14 @@ class TextFrontend:
         return "".join(dict.fromkeys(left))
 
     def _finish_all(self, texts: list[str], spelled: list[str | RowError]) -> list[list[str] | RowError]:
-        return [self._finish(text, found) for text, found in zip(texts, spelled, strict=True)]
+        return [self._finish(text, symbols) for text, symbols in zip(texts, spelled, strict=True)]
 
-    def _finish(self, text: str, found: str | RowError) -> list[str] | RowError:
-        if isinstance(found, RowError):
-            return found
-        if not found:
+    def _finish(self, text: str, spelled: str | RowError) -> list[str] | RowError:
+        if isinstance(spelled, RowError):
+            return spelled
+        if not spelled:
             return _nothing(text)
-        symbols = list(found if self.stress else found.translate(_NO_STRESS))
+        symbols = list(spelled if self.stress else spelled.translate(_NO_STRESS))
         symbols = [BOS] * self.bos + symbols + [EOS] * self.eos
         if self.blank:
             spaced = [BLANK] * (2 * len(symbols) - 1)
@@ -187,7 +187,7 @@ def _phonemes(texts: list[str], language: str, lexicon: Lexicon) -> list[str | R
     strange = [_unreadable_in(text, language, lexicon) for text in texts]
     readable = ["" if letters else text for text, letters in zip(texts, strange, strict=True)]
     ipa = phonemes.phonemise(readable, language, lexicon)
-    return [_unreadable(letters, language) if letters else found for letters, found in zip(strange, ipa, strict=True)]
+    return [_unreadable(letters, language) if letters else said for letters, said in zip(strange, ipa, strict=True)]
 
 
 def _unreadable_in(text: str, language: str, lexicon: Lexicon) -> str:

@@ -111,8 +111,8 @@ _ESCAPED = re.compile(r"\\(?:u([0-9a-f]{4})|U(0[0-9a-f]{7}|10[0-9a-f]{4}))|(\\)"
 
 def _unescape(match: re.Match[str]) -> str:
     if match[3]:
-        found = match.string[match.start() :][:10]
-        raise TextError(f"found {found} in the token table, expected \\uXXXX or \\UXXXXXXXX after the backslash")
+        escape = match.string[match.start() :][:10]
+        raise TextError(f"found {escape} in the token table, expected \\uXXXX or \\UXXXXXXXX after the backslash")
     return chr(int(match[1] or match[2], 16))
 
 

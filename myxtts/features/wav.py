@@ -26,10 +26,10 @@ def read_plain_wav(
         return None
     try:
         head = os.read(file, 4096)
-        found = _data_chunk(head)
-        if found is None:
+        chunk = _data_chunk(head)
+        if chunk is None:
             return None
-        start, n_bytes, rate = found
+        start, n_bytes, rate = chunk
         if rate > _MOST_RATE or (max_seconds is not None and n_bytes > 2 * rate * max_seconds):
             return None
         samples = np.empty(n_bytes // 2, "<i2")
@@ -48,13 +48,13 @@ def plain_wav_length(path: str | os.PathLike[str]) -> tuple[int, int] | None:
     except OSError:
         return None
     try:
-        found = _data_chunk(os.read(file, 4096))
-        whole = found is not None and 0 < found[1] <= os.fstat(file).st_size - found[0]
+        chunk = _data_chunk(os.read(file, 4096))
+        whole = chunk is not None and 0 < chunk[1] <= os.fstat(file).st_size - chunk[0]
     except OSError:
         return None
     finally:
         os.close(file)
-    return (found[1] // 2, found[2]) if found is not None and whole else None
+    return (chunk[1] // 2, chunk[2]) if chunk is not None and whole else None
 
 
 def _data_chunk(head: bytes) -> tuple[int, int, int] | None:

@@ -128,8 +128,8 @@ class GpuCheck:
     def _find_device(self) -> dict[str, Any]:
         if self._device is not None:
             return {"device": self._device, "stand_in": True}
-        self._device, found = on_device.device(self.machine)
-        return found
+        self._device, details = on_device.device(self.machine)
+        return details
 
     def _find_data(self) -> dict[str, Any]:
         from myxtts.cache.reader import Cache
@@ -143,14 +143,14 @@ class GpuCheck:
         return self._cache
 
     def to_dict(self) -> dict[str, Any]:
-        found = {
+        record = {
             "format": FORMAT,
             "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "machine": self.machine,
             "config": _without_places(self.config.to_dict()),
             "checks": [asdict(check) for check in self.checks],
         }
-        return nameless(found)
+        return nameless(record)
 
     def write(self) -> None:
         self.output.parent.mkdir(parents=True, exist_ok=True)
@@ -164,9 +164,9 @@ class GpuCheck:
         )
 
 
-def _brief(found: dict[str, Any]) -> str:
+def _brief(details: dict[str, Any]) -> str:
     """The numbers of a check on one line."""
-    plain = {name: value for name, value in found.items() if isinstance(value, str | int | float)}
+    plain = {name: value for name, value in details.items() if isinstance(value, str | int | float)}
     return ", ".join(
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in plain.items()
     )

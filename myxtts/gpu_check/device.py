@@ -17,7 +17,7 @@ from myxtts.errors import install_command
 
 _REPEATS = 10
 
-Found = dict[str, Any]
+Details = dict[str, Any]
 
 
 class Skipped(Exception):
@@ -27,33 +27,33 @@ class Skipped(Exception):
 class Failed(Exception):
     """The check went through and says no."""
 
-    def __init__(self, reason: str, next_step: str, found: Found | None = None):
+    def __init__(self, reason: str, next_step: str, details: Details | None = None):
         super().__init__(reason)
-        self.next_step, self.found = next_step, found or {}
+        self.next_step, self.found = next_step, details or {}
 
 
 # ---- the device -----------------------------------------------------------------------------------------------------
 
 
-def device(machine: Found) -> tuple[str, Found]:
+def device(machine: Details) -> tuple[str, Details]:
     """The first GPU that TensorFlow sees, and what is known about all. `machine` is what `describe_machine` found."""
     import tensorflow as tf
 
     build = dict(tf.sysconfig.get_build_info())
     names = ("cuda_version", "cudnn_version", "cuda_compute_capabilities", "is_cuda_build")
-    found = {
+    details = {
         "tensorflow": tf.__version__,
         "build": {name: build[name] for name in names if name in build},
         "driver": machine["driver"],
         "nvml": machine["gpu"],
         "gpus": [_details(gpu) for gpu in tf.config.list_physical_devices("GPU")],
     }
-    if not found["gpus"]:
-        raise Failed(*_why_no_gpu(machine, tf.test.is_built_with_cuda()), found)
-    return "/GPU:0", found
+    if not details["gpus"]:
+        raise Failed(*_why_no_gpu(machine, tf.test.is_built_with_cuda()), details)
+    return "/GPU:0", details
 
 
-def _details(gpu: Any) -> Found:
+def _details(gpu: Any) -> Details:
     import tensorflow as tf
 
     details = tf.config.experimental.get_device_details(gpu)
@@ -61,7 +61,7 @@ def _details(gpu: Any) -> Found:
     return {"name": details.get("device_name"), "compute_capability": capability and ".".join(map(str, capability))}
 
 
-def _why_no_gpu(machine: Found, built_with_cuda: bool) -> tuple[str, str]:
+def _why_no_gpu(machine: Details, built_with_cuda: bool) -> tuple[str, str]:
     """Reason and next step: no card or driver, a TensorFlow without CUDA, or one that cannot load it."""
     if not machine["gpus"] and "driver" in str(machine["gpu"]):
         return (
@@ -80,7 +80,7 @@ def _why_no_gpu(machine: Found, built_with_cuda: bool) -> tuple[str, str]:
     )
 
 
-def memory_growth(device: str | None) -> Found:
+def memory_growth(device: str | None) -> Details:
     """Memory is taken as it is needed, so that others can use the card too."""
     import tensorflow as tf
 
@@ -92,27 +92,27 @@ def memory_growth(device: str | None) -> Found:
     grows = all(tf.config.experimental.get_memory_growth(gpu) for gpu in gpus)
     tf.ones([1], tf.float32)  # begins TensorFlow's use of the card
     info = tf.config.experimental.get_memory_info("GPU:0")
-    found = {"grows": grows, "current_bytes": info["current"], "peak_bytes": info["peak"]}
+    details = {"grows": grows, "current_bytes": info["current"], "peak_bytes": info["peak"]}
     if not grows:
-        raise Failed("GPU memory is taken as a whole", "start it in a process that has not used TensorFlow", found)
-    return found
+        raise Failed("GPU memory is taken as a whole", "start it in a process that has not used TensorFlow", details)
+    return details
 
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------
 
 
-def precision(config: XTTSConfig, device: str) -> Found:
+def precision(config: XTTSConfig, device: str) -> Details:
     """What training will compute in, and how fast matrices are multiplied in each kind."""
     from myxtts.training.setup import precision_for
 
     chosen = precision_for(config)
     rates = {kind: _teraflops(kind, device) for kind in ("float32", "float16", "bfloat16")}
-    found = {"chosen": chosen, "teraflops": rates, "times_float32": rates[chosen] / rates["float32"]}
+    details = {"chosen": chosen, "teraflops": rates, "times_float32": rates[chosen] / rates["float32"]}
     if "GPU" in device and chosen != "float32" and rates[chosen] < rates["float32"]:
         raise Failed(
             f"{chosen} was chosen and is slower than float32 here ({rates[chosen]:.1f} against "
-            f"{rates['float32']:.1f} TFLOPS)", "train with --set training.precision=float32", found)  # fmt: skip
-    return found
+            f"{rates['float32']:.1f} TFLOPS)", "train with --set training.precision=float32", details)  # fmt: skip
+    return details
 
 
 def _teraflops(kind: str, device: str) -> float:
@@ -141,7 +141,7 @@ def _seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
-def xla(device: str) -> Found:
+def xla(device: str) -> Details:
     """The same function compiled by XLA: the same result, how long compiling took, and what it brought."""
     import tensorflow as tf
 
@@ -159,7 +159,7 @@ def xla(device: str) -> Found:
         compile_s = _seconds(lambda: compiled(x).numpy())
         times = [best_ms(function, x) for function in (plain, compiled)]
         difference = float(np.abs(compiled(x).numpy() - expected).max())
-    found = {"compile_s": compile_s, "plain_ms": times[0], "xla_ms": times[1], "largest_difference": difference}
+    details = {"compile_s": compile_s, "plain_ms": times[0], "xla_ms": times[1], "largest_difference": difference}
     if not difference < 1e-3 * max(float(np.abs(expected).max()), 1.0) * (10 if "GPU" in device else 1):  # TF32
-        raise Failed(f"XLA's result differs by {difference:.2g}", "leave training.enable_xla_compilation off", found)
-    return found
+        raise Failed(f"XLA's result differs by {difference:.2g}", "leave training.enable_xla_compilation off", details)
+    return details

@@ -16,7 +16,7 @@ import numpy as np
 from myxtts.cache.fit import settle
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
-from myxtts.gpu_check.device import Failed, Found, best_ms, side_of
+from myxtts.gpu_check.device import Details, Failed, best_ms, side_of
 from myxtts.thresholds import STALLED
 
 _STAGED_STEPS = 60
@@ -36,20 +36,20 @@ def _settled(config: XTTSConfig, cache: Path, **changes: Any) -> tuple[Cache, XT
     return opened, dataclasses.replace(config, data=dataclasses.replace(data, batch_size=batch, **changes))
 
 
-def staging(config: XTTSConfig, cache: Path, device: str) -> Found:
+def staging(config: XTTSConfig, cache: Path, device: str) -> Details:
     """The same loop with batches staged on the device and with batches that are copied when they are needed."""
     staged, plain = (_loop(*_settled(config, cache, prefetch_to_gpu=ahead), device) for ahead in (True, False))
-    found = {"staged": staged, "not_staged": plain, "gain": plain["loop_ms"] / staged["loop_ms"]}
+    details = {"staged": staged, "not_staged": plain, "gain": plain["loop_ms"] / staged["loop_ms"]}
     if not staged["on_device"]:
-        raise Failed(f"batches are not staged on {device}", "attach the file to a bug report", found)
+        raise Failed(f"batches are not staged on {device}", "attach the file to a bug report", details)
     if "GPU" in device and staged["loop_ms"] > _SLOWER * plain["loop_ms"]:
         raise Failed(
             f"staging does not overlap: {staged['loop_ms']:.1f} ms a step against {plain['loop_ms']:.1f} ms without it",
-            "train with --disable-gpu-prefetch, and attach the file to a bug report", found)  # fmt: skip
-    return found
+            "train with --disable-gpu-prefetch, and attach the file to a bug report", details)  # fmt: skip
+    return details
 
 
-def _loop(cache: Cache, config: XTTSConfig, device: str) -> Found:
+def _loop(cache: Cache, config: XTTSConfig, device: str) -> Details:
     """Milliseconds per step of a loop that works on each batch for about 5 ms on the device, and of its parts."""
     import tensorflow as tf
 
@@ -100,24 +100,24 @@ def _work_of(device: str) -> Callable[[Any], None]:
     return step
 
 
-def doctor(config: XTTSConfig, cache: Path) -> Found:
+def doctor(config: XTTSConfig, cache: Path) -> Details:
     """The doctor's verdict on this machine with the model's own step."""
     from myxtts.doctor.treatment import examine
 
     _, settled = _settled(config, cache, dataset_path=str(cache))
     diagnosis = examine(settled, step_ms=None)
-    found = diagnosis.to_dict()
-    found["measured"].pop("intervals_ms")
+    details = diagnosis.to_dict()
+    details["measured"].pop("intervals_ms")
     if not diagnosis.healthy:
         cure = diagnosis.cures[0].what if diagnosis.cures else "myxtts doctor --real-step says more"
-        raise Failed(f"{diagnosis.verdict.replace('_', ' ')}: {'; '.join(diagnosis.evidence)}", cure, found)
-    return found
+        raise Failed(f"{diagnosis.verdict.replace('_', ' ')}: {'; '.join(diagnosis.evidence)}", cure, details)
+    return details
 
 
 # ---- training -------------------------------------------------------------------------------------------------------
 
 
-def training(config: XTTSConfig, cache: Path, folder: Path, minutes: float) -> Found:
+def training(config: XTTSConfig, cache: Path, folder: Path, minutes: float) -> Details:
     """Real training: how much the device worked, by the loop's clock and by the driver, against the prediction of an
     emulated device of the same step time."""
     from myxtts.machine.sampler import MachineSampler
@@ -131,13 +131,13 @@ def training(config: XTTSConfig, cache: Path, folder: Path, minutes: float) -> F
         result = start_training(settled, cache, None, folder)
     if result["interrupted"]:
         raise Failed("training was interrupted", "run it again")
-    found = {"steps": result["step"], **_steps_of(folder), **_driver_says(folder, list(monitor.samples))}
-    found["predicted_utilisation"] = _predicted(settled, cache, found["median_step_ms"])
-    _judge_training(found)
-    return found
+    details = {"steps": result["step"], **_steps_of(folder), **_driver_says(folder, list(monitor.samples))}
+    details["predicted_utilisation"] = _predicted(settled, cache, details["median_step_ms"])
+    _judge_training(details)
+    return details
 
 
-def _steps_of(folder: Path) -> Found:
+def _steps_of(folder: Path) -> Details:
     """Of the last two thirds of the steps: the first ones warm up."""
     from myxtts.training.run_log import read_log
 
@@ -150,7 +150,7 @@ def _steps_of(folder: Path) -> Found:
             "achieved_utilisation": compute / (data + compute)}  # fmt: skip
 
 
-def _driver_says(folder: Path, samples: list[Found]) -> Found:
+def _driver_says(folder: Path, samples: list[Details]) -> Details:
     """Means of the first GPU's columns while those steps ran; None where the driver gives none."""
     from myxtts.training.run_log import read_log
 
@@ -176,12 +176,12 @@ def _predicted(config: XTTSConfig, cache: Path, step_ms: float) -> float:
     return au
 
 
-def _judge_training(found: Found) -> None:
-    stall = 1 - found["achieved_utilisation"]
+def _judge_training(details: Details) -> None:
+    stall = 1 - details["achieved_utilisation"]
     if stall > STALLED:
-        raise Failed(f"the step waited {stall:.0%} of its time for data", "run myxtts doctor --real-step", found)
-    used = found["gpu_utilisation_percent"]
-    if used is not None and used < 100 * _OF_PREDICTION * found["predicted_utilisation"]:
+        raise Failed(f"the step waited {stall:.0%} of its time for data", "run myxtts doctor --real-step", details)
+    used = details["gpu_utilisation_percent"]
+    if used is not None and used < 100 * _OF_PREDICTION * details["predicted_utilisation"]:
         raise Failed(
-            f"the driver says {used:.0f} % used, {100 * found['predicted_utilisation']:.0f} % were predicted",
-            "if its kernels are small: a larger batch, or training.enable_xla_compilation", found)  # fmt: skip
+            f"the driver says {used:.0f} % used, {100 * details['predicted_utilisation']:.0f} % were predicted",
+            "if its kernels are small: a larger batch, or training.enable_xla_compilation", details)  # fmt: skip

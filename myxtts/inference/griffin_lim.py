@@ -126,10 +126,10 @@ class _Block:
         first = self.start * HOP_SAMPLES
         around = signal[first : first + (n_frames + _OVERLAP - 1) * HOP_SAMPLES]
         frames = np.lib.stride_tricks.sliding_window_view(around, FFT_SAMPLES)[::HOP_SAMPLES]
-        found = scipy.fft.rfft(frames * hann_window(), axis=1, overwrite_x=True)[:, :n_bins]
-        pushed = found * np.float32(1.0 + MOMENTUM)
-        pushed -= found if self.last is None else self.last
-        self.last = np.multiply(found, np.float32(MOMENTUM), out=self.last)
+        spectrum = scipy.fft.rfft(frames * hann_window(), axis=1, overwrite_x=True)[:, :n_bins]
+        pushed = spectrum * np.float32(1.0 + MOMENTUM)
+        pushed -= spectrum if self.last is None else self.last
+        self.last = np.multiply(spectrum, np.float32(MOMENTUM), out=self.last)
         pushed *= self.magnitude / np.maximum(np.abs(pushed), _TINY)
         return self._sound(pushed)
 

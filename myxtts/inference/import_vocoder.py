@@ -62,12 +62,12 @@ def _check_config(file: Path, config: Path | None) -> None:
         )  # fmt: skip
         return
     try:
-        found = json.loads(path.read_bytes())
+        written = json.loads(path.read_bytes())
     except OSError as error:
         raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
         raise CheckpointError(f"{path} is not JSON ({error}): give the file's own config.json with --config") from None
-    said = found if isinstance(found, dict) else {}
+    said = written if isinstance(written, dict) else {}
     wrong = [
         f"{name} {said[name]} instead of {want}" for name, want in _EXPECTED.items() if said.get(name, want) != want
     ]

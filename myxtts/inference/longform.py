@@ -48,16 +48,16 @@ class Piece(NamedTuple):
 
 def split_text(text: str, language: str = "", max_chars: int = MAX_CHARS) -> list[Piece]:
     """The pieces of a text in order, none longer than `max_chars`; the last one has no pause after it."""
-    found: list[Piece] = []
+    result: list[Piece] = []
     for paragraph in _PARAGRAPH.split(text.replace("\r\n", "\n").replace("\r", "\n")):
         sentences = _speakable(_sentences(paragraph, language))
         pieces = [piece for sentence in sentences for piece in _shorten(sentence, max_chars)]
         if pieces:
             pieces[-1] = pieces[-1]._replace(pause_seconds=PARAGRAPH_SECONDS)
-            found += pieces
-    if found:
-        found[-1] = found[-1]._replace(pause_seconds=0.0)
-    return found
+            result += pieces
+    if result:
+        result[-1] = result[-1]._replace(pause_seconds=0.0)
+    return result
 
 
 def _sentences(paragraph: str, language: str) -> Iterator[str]:
@@ -107,13 +107,13 @@ def _skip(text: str) -> int:
 
 def _speakable(sentences: Iterator[str]) -> list[str]:
     """Sentences with a letter or number in them: stray marks and pictures go to their neighbour."""
-    found: list[str] = []
+    parts: list[str] = []
     for sentence in filter(None, sentences):
-        if found and not (_is_spoken(sentence) and _is_spoken(found[-1])):
-            found[-1] = f"{found[-1]} {sentence}"
+        if parts and not (_is_spoken(sentence) and _is_spoken(parts[-1])):
+            parts[-1] = f"{parts[-1]} {sentence}"
         else:
-            found.append(sentence)
-    return found
+            parts.append(sentence)
+    return parts
 
 
 def _is_spoken(text: str) -> bool:

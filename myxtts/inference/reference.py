@@ -113,9 +113,9 @@ def load_reference(folder: Path | str, frames: int) -> Reference | None:
     tensors = weights.load(path)
     kinds = {name: tensor.dtype.kind for name, tensor in tensors.items()}
     if kinds != {"reference": "f", "lengths": "i"} or tensors["reference"].shape[1:] != (frames, N_MELS):
-        found = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in sorted(tensors.items()))
+        listing = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in sorted(tensors.items()))
         raise CheckpointDamaged(
-            f"{path} holds {found}, expected lengths [n] and reference [n, {frames}, {N_MELS}]: "
+            f"{path} holds {listing}, expected lengths [n] and reference [n, {frames}, {N_MELS}]: "
             "remove it and give --voice"
         )
     crops, lengths = tensors["reference"].astype(np.float32), tensors["lengths"]

@@ -87,9 +87,9 @@ class Script:
         return text.translate(dict.fromkeys(map(ord, letters), " ")), letters
 
     def _line(self, piece: Piece, left_out: str, symbols: list[str] | RowError) -> Line:
-        found = [] if isinstance(symbols, RowError) else symbols
-        known = [symbol for symbol in found if symbol in self._known]
-        skipped = left_out + "".join(symbol for symbol in found if symbol not in self._known)
+        sayable = [] if isinstance(symbols, RowError) else symbols
+        known = [symbol for symbol in sayable if symbol in self._known]
+        skipped = left_out + "".join(symbol for symbol in sayable if symbol not in self._known)
         tokens = self._table.encode(known if any(map(_is_sound, known)) else [], grow=False)
         return Line(piece.text, tokens, piece.pause_seconds, "".join(dict.fromkeys(skipped)))
 
@@ -99,7 +99,7 @@ def _is_sound(symbol: str) -> bool:
 
 
 def _nothing(text: str, language: str, skipped: str, spelled: list[list[str] | RowError]) -> str:
-    reasons = [str(found) for found in spelled if isinstance(found, RowError)]
+    reasons = [str(result) for result in spelled if isinstance(result, RowError)]
     if skipped:
         return (
             f"nothing is left to say of {text[:40]!r} in {language}: this model does not know {' '.join(skipped[:20])}"

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from myxtts.cache.sound import AUDIO_SETTINGS, TEXT_SETTINGS
+from myxtts.cache.validation import AUDIO_SETTINGS, TEXT_SETTINGS
 from myxtts.config.config import DataConfig, ModelConfig
 from myxtts.errors import CheckpointDamaged, CheckpointError
 from myxtts.models.format import EMA, MODEL, WEIGHTS, part_of, read_model, write_model

@@ -57,9 +57,9 @@ def read_model(folder: Path | str, part: str) -> dict[str, Any]:
     values = _complete(_read_json(path), path)
     if (folder / STATE).exists():
         _check_hash(path, read_state(folder))
-    found, mel, version = (values.pop(name) for name in ("part", "mel", "myxtts"))
-    if found != part:
-        raise CheckpointError(f"{folder} is a model of kind '{found}', expected '{part}': give another one")
+    kind, mel, version = (values.pop(name) for name in ("part", "mel", "myxtts"))
+    if kind != part:
+        raise CheckpointError(f"{folder} is a model of kind '{kind}', expected '{part}': give another one")
     _check_mel(folder, mel, version)
     return values
 

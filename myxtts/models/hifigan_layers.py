@@ -25,15 +25,15 @@ Shape = tuple[int, ...]
 
 def layers() -> list[tuple[str, Shape, Shape]]:
     """(name, shape of its kernel in PyTorch, in TensorFlow) of every layer."""
-    found = [_plain("conv_pre", N_MELS, CHANNELS, _EDGE_KERNEL)]
+    specs = [_plain("conv_pre", N_MELS, CHANNELS, _EDGE_KERNEL)]
     for level, kernel in enumerate(UPSAMPLE_KERNELS):
         inputs, outputs = CHANNELS >> level, CHANNELS >> (level + 1)
-        found.append((f"ups.{level}", (inputs, outputs, kernel), (kernel, outputs, inputs)))
+        specs.append((f"ups.{level}", (inputs, outputs, kernel), (kernel, outputs, inputs)))
         for n, size in enumerate(KERNELS):
             stack = f"resblocks.{level * len(KERNELS) + n}"
             names = [f"{stack}.convs{half}.{d}" for half in (1, 2) for d in range(len(DILATIONS))]
-            found += [_plain(name, outputs, outputs, size) for name in names]
-    return [*found, _plain("conv_post", CHANNELS >> len(RATES), 1, _EDGE_KERNEL)]
+            specs += [_plain(name, outputs, outputs, size) for name in names]
+    return [*specs, _plain("conv_post", CHANNELS >> len(RATES), 1, _EDGE_KERNEL)]
 
 
 def _plain(name: str, inputs: int, outputs: int, kernel: int) -> tuple[str, Shape, Shape]:
@@ -47,10 +47,11 @@ def from_torch(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.floa
     for name, shape, _ in layers():
         kernel, bias = _kernel(left, name), _take(left, f"{name}.bias")
         outputs = shape[1] if name.startswith("ups") else shape[0]
-        for what, found, expected in ((name, kernel.shape, shape), (f"{name}.bias", bias.shape, (outputs,))):
-            if found != expected:
+        for what, actual, expected in ((name, kernel.shape, shape), (f"{name}.bias", bias.shape, (outputs,))):
+            if actual != expected:
                 raise CheckpointError(
-                    f"{what} is {list(found)}, expected {list(expected)}: this is not HiFi-GAN V1 for {N_MELS} mel bins"
+                    f"{what} is {list(actual)}, expected {list(expected)}: "
+                    f"this is not HiFi-GAN V1 for {N_MELS} mel bins"
                 )
         made |= {f"hifigan/{name}": kernel.transpose(2, 1, 0), f"hifigan/{name}.bias": bias}
     if left:

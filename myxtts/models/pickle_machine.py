@@ -114,8 +114,8 @@ class _Machine:
 
     def _since_mark(self) -> list[Any]:
         at = len(self.stack) - 1 - self.stack[::-1].index(_MARK)
-        found, self.stack[at:] = self.stack[at + 1 :], []
-        return found
+        items, self.stack[at:] = self.stack[at + 1 :], []
+        return items
 
     def _tuple(self, length: int) -> None:
         parts = [self.stack.pop() for _ in range(length)][::-1]
@@ -129,24 +129,24 @@ class _Machine:
         self.stack[-1].append(last)
 
     def extend(self, _: Any) -> None:
-        found = self._since_mark()
-        self.stack[-1].extend(found)
+        items = self._since_mark()
+        self.stack[-1].extend(items)
 
     def set_item(self, _: Any) -> None:
         value, key = self.stack.pop(), self.stack.pop()
         self.stack[-1][key] = value
 
     def set_items(self, _: Any) -> None:
-        found = self._since_mark()
-        self.stack[-1].update(zip(found[::2], found[1::2], strict=True))
+        items = self._since_mark()
+        self.stack[-1].update(zip(items[::2], items[1::2], strict=True))
 
-    def name(self, found: Name) -> None:
-        if found not in _CALLABLE and found not in KINDS:
+    def name(self, name: Name) -> None:
+        if name not in _CALLABLE and name not in KINDS:
             raise CheckpointError(
-                f"its pickle names {found}, which is not a part of a tensor: nothing of it was run; "
+                f"its pickle names {name}, which is not a part of a tensor: nothing of it was run; "
                 "do not trust this file, or save the state dict alone and give that"
             )
-        self.stack.append(found)
+        self.stack.append(name)
 
     def call(self, _: Any) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()

@@ -154,9 +154,9 @@ def _storage(stored: Stored) -> _Storage:
 def _elements(storage: _Storage, name: str, storages: Storages) -> NDArray[Any]:
     content, dtype = storages.get(storage.key), np.dtype(_DTYPES[storage.kind])
     if content is None or len(content) != storage.elements * dtype.itemsize:
-        found = "none" if content is None else f"{len(content):,}"
+        held = "none" if content is None else f"{len(content):,}"
         raise CheckpointDamaged(
-            f"{name} has {found} bytes, expected {storage.elements * dtype.itemsize:,}: download the file again"
+            f"{name} has {held} bytes, expected {storage.elements * dtype.itemsize:,}: download the file again"
         )
     flat = np.frombuffer(content, dtype)
     if storage.kind == "BFloat16":  # the upper half of a float32

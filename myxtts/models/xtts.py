@@ -100,26 +100,26 @@ class XTTS(keras.Model):
         Outputs: durations int32 [batch, tokens], alignment int32 [batch, frames] (the token of each frame), and
         predicted_frames and true_frames (sums over the batch; their ratio calibrates `duration_scale`).
         """
-        told = self._read(batch, seed, step)
-        losses = {"prior": told["prior"], "duration": told["duration"]}
-        piece = self._piece(told, fold(seed, _CROP))
+        encoded = self._read(batch, seed, step)
+        losses = {"prior": encoded["prior"], "duration": encoded["duration"]}
+        piece = self._piece(encoded, fold(seed, _CROP))
         losses |= pitch_terms(*self._predict_pitch(piece, fold(seed, _PITCH)), piece["pitch"], piece["weight"])
         frames = piece["mu"] + self._decode(piece, fold(seed, _DECODER))
         losses["mel"] = _mean(tf.abs(frames - piece["mel"]), piece["weight"])
-        losses |= self._voice_terms(told, piece, frames) | self._verdicts(piece, frames, batch["weight"], step)
-        outputs = {name: told[name] for name in ("durations", "alignment", "predicted_frames", "true_frames")}
+        losses |= self._voice_terms(encoded, piece, frames) | self._verdicts(piece, frames, batch["weight"], step)
+        outputs = {name: encoded[name] for name in ("durations", "alignment", "predicted_frames", "true_frames")}
         return {name: loss * LOSS_WEIGHTS[name] for name, loss in losses.items()}, outputs
 
-    def _voice_terms(self, told: Tensors, piece: Tensors, frames: Any) -> Tensors:
+    def _voice_terms(self, encoded: Tensors, piece: Tensors, frames: Any) -> Tensors:
         """Whether real and spoken pieces have the reference's voice; nothing to tell where there is one speaker."""
-        batch = told["batch"]
+        batch = encoded["batch"]
         if "reference" not in batch or len(self.description.speakers) < 2:
             return {}
         lengths = tf.cast(tf.reduce_sum(piece["inside"], axis=[1, 2]), tf.int32)
         heard = {"voice": piece["mel"], "spoken": frames}
         vectors = {name: self.reference_encoder(mel, lengths).vector for name, mel in heard.items()}
         return {
-            name: voice_term(told["voice"].vector, vector, batch["speaker"], batch["weight"])
+            name: voice_term(encoded["voice"].vector, vector, batch["speaker"], batch["weight"])
             for name, vector in vectors.items()
         }
 
@@ -137,18 +137,18 @@ class XTTS(keras.Model):
         """Deterministic, over whole clips: mel_l1 in log-mel units, mel_error (with what blur adds), prior, duration,
         duration_ratio (predicted frames, calibrated, over true), pitch (octaves), voicing, sharpness_bins and
         sharpness_time, and what to weigh batches by: frames."""
-        told = self._read(batch)
-        whole = self._piece(told, None)
+        encoded = self._read(batch)
+        whole = self._piece(encoded, None)
         made = whole["mu"] + self._decode(whole)
         away = tf.abs(made - whole["mel"]) * tf.convert_to_tensor(self.mel_std)
-        ratio = self.duration_scale * told["predicted_frames"] / tf.maximum(told["true_frames"], 1.0)
-        measured = {"mel_l1": _mean(away, whole["weight"]), "duration_ratio": ratio, "frames": told["true_frames"]}
+        ratio = self.duration_scale * encoded["predicted_frames"] / tf.maximum(encoded["true_frames"], 1.0)
+        measured = {"mel_l1": _mean(away, whole["weight"]), "duration_ratio": ratio, "frames": encoded["true_frames"]}
         std = tf.convert_to_tensor(self.mel_std)
         measured |= sharpness_of(made * std, whole["mel"] * std, whole["weight"])
         blur = tf.maximum(1.0 - measured["sharpness_bins"], 0.0)
         measured["mel_error"] = measured["mel_l1"] + BLUR_WEIGHT * blur
         measured |= pitch_terms(*self._predict_pitch(whole), whole["pitch"], whole["weight"])
-        return measured | {name: told[name] for name in ("prior", "duration")}
+        return measured | {name: encoded[name] for name in ("prior", "duration")}
 
     def copy(self, batch: Tensors, numbers: Any) -> Any:
         """The clips' frames of these numbers, int32 [batch, even n], as this model draws them with their own durations
@@ -168,37 +168,37 @@ class XTTS(keras.Model):
         durations = align(mel, mu, token_lengths, frame_lengths, step)
         log_frames = self.duration_predictor(hidden, inside, voice.vector, fold(seed, _DURATION))
         pitch = pitch_of(tf.cast(batch["mel"], tf.float32), inside_of(frame_lengths, lengths_of(mel)[1]))
-        told = {"mel": mel, "pitch": pitch, "voice": voice, "hidden": hidden, "mu": mu, "durations": durations,
+        encoded = {"mel": mel, "pitch": pitch, "voice": voice, "hidden": hidden, "mu": mu, "durations": durations,
                 "batch": batch}  # fmt: skip
         weight = inside[..., 0] * batch["weight"][:, None]
-        return told | self._prior(told) | _duration_terms(log_frames, durations, weight)
+        return encoded | self._prior(encoded) | _duration_terms(log_frames, durations, weight)
 
-    def _prior(self, told: Tensors) -> Tensors:
+    def _prior(self, encoded: Tensors) -> Tensors:
         """How well each token's one frame fits the frames it was aligned with: what teaches `mu`."""
-        batch, mel = told["batch"], told["mel"]
+        batch, mel = encoded["batch"], encoded["mel"]
         longest = lengths_of(mel)[1]
         numbers = tf.broadcast_to(tf.range(longest)[None], lengths_of(mel)[:2])
-        token, _ = tokens_at(told["durations"], numbers)
-        away = tf.square(tf.gather(told["mu"], token, batch_dims=1) - mel)
+        token, _ = tokens_at(encoded["durations"], numbers)
+        away = tf.square(tf.gather(encoded["mu"], token, batch_dims=1) - mel)
         weight = inside_of(batch["frame_lengths"], longest) * batch["weight"][:, None, None]
         return {"prior": 0.5 * _mean(away, weight), "alignment": token}
 
-    def _piece(self, told: Tensors, seed: Any | None) -> Tensors:
+    def _piece(self, encoded: Tensors, seed: Any | None) -> Tensors:
         """What the decoder sees: a crop of each clip with a seed, else whole clips; always an even number of frames."""
-        batch, mel = told["batch"], told["mel"]
+        batch, mel = encoded["batch"], encoded["mel"]
         longest = lengths_of(mel)[1]
         even = longest + longest % STRIDE
         length = even if seed is None or not isinstance(even, int) else min(CROP_FRAMES, even)
-        return self._piece_at(told, crop_frames(batch["frame_lengths"], longest, length, seed))
+        return self._piece_at(encoded, crop_frames(batch["frame_lengths"], longest, length, seed))
 
-    def _piece_at(self, told: Tensors, numbers: Any) -> Tensors:
+    def _piece_at(self, encoded: Tensors, numbers: Any) -> Tensors:
         """The frames of these numbers; those that a clip does not have, before it or behind it, are outside."""
-        batch, mel = told["batch"], told["mel"]
+        batch, mel = encoded["batch"], encoded["mel"]
         real = (numbers >= 0) & (numbers < batch["frame_lengths"][:, None])
         real, numbers = tf.cast(real, tf.float32)[..., None], tf.maximum(numbers, 0)
         at = tf.minimum(numbers, lengths_of(mel)[1] - 1)
-        target, pitch = (tf.gather(each, at, batch_dims=1) for each in (mel, told["pitch"]))
-        piece = self._upsample(told["hidden"], told["mu"], told["durations"], numbers, told["voice"])
+        target, pitch = (tf.gather(each, at, batch_dims=1) for each in (mel, encoded["pitch"]))
+        piece = self._upsample(encoded["hidden"], encoded["mu"], encoded["durations"], numbers, encoded["voice"])
         return piece | {"mel": target, "pitch": pitch, "inside": real, "weight": real * batch["weight"][:, None, None]}
 
     def _voice_of(self, batch: Tensors, mel: Any, seed: Any | None) -> Voice:

@@ -10,7 +10,7 @@ from myxtts.monitor.statistics import WINDOW_STEPS
 
 
 def format_report(summary: Mapping[str, Any], analysis: Mapping[str, Any]) -> str:
-    """What `Monitor.summary` holds and what was `found` in it, at most 100 columns wide."""
+    """What `Monitor.summary` holds and what `analysis` says about it, at most 100 columns wide."""
     timings, lines = summary["timings"], [("verdict", f"{analysis['verdict']}: {analysis['because']}")]
     if timings:
         window = timings["window"]
@@ -46,9 +46,9 @@ def _event_lines(summary: Mapping[str, Any], analysis: Mapping[str, Any]) -> Ite
         yield name, _cache_words(share, hits, misses)
 
 
-def _cache_words(share: float, analysis: int, made: int) -> str:
+def _cache_words(share: float, hits: int, made: int) -> str:
     """After a first packing no row was there before. That is no "0 %": training reads what was packed."""
-    return f"efficiency {share:.1%}: {analysis:,} found, {made:,} made" if share else f"{made:,} made, none found"
+    return f"efficiency {share:.1%}: {hits:,} found, {made:,} made" if share else f"{made:,} made, none found"
 
 
 def _machine_lines(machine: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -32,19 +32,24 @@ class Heard(NamedTuple):
 
 
 def write_evaluation(
-    path: Path | str, name: str, found: Mapping[str, Any], clips: Iterable[Heard], matrix: bytes | None = None
+    path: Path | str, name: str, evaluation: Mapping[str, Any], clips: Iterable[Heard], matrix: bytes | None = None
 ) -> None:
-    """`found` is what --json prints."""
-    body = [_judges_card(found), _matrix_card(matrix), *(_clip_card(clip) for clip in clips), _rows_card(found)]
-    write_page(path, page("evaluation", name, [f"{found['sentences']} sentences"], body))
+    """`evaluation` is what --json prints."""
+    body = [
+        _judges_card(evaluation),
+        _matrix_card(matrix),
+        *(_clip_card(clip) for clip in clips),
+        _rows_card(evaluation),
+    ]
+    write_page(path, page("evaluation", name, [f"{evaluation['sentences']} sentences"], body))
 
 
-def _judges_card(found: Mapping[str, Any]) -> Markup:
+def _judges_card(evaluation: Mapping[str, Any]) -> Markup:
     rows = [
         (MEASURES[key].title, *(_number(key, kinds.get(kind)) for kind in _KINDS), _BETTER[MEASURES[key].better])
-        for key, kinds in found["scores"].items()
+        for key, kinds in evaluation["scores"].items()
     ]
-    missing = [tag("p", f"Not installed: {how}", class_="note") for how in found["missing"].values()]
+    missing = [tag("p", f"Not installed: {how}", class_="note") for how in evaluation["missing"].values()]
     note = (
         "Copy is the recording's mel through the same vocoder: real to copy is lost by it, copy to spoken by the model."
     )
@@ -85,10 +90,10 @@ def _column(clip: Heard, kind: str, title: str) -> Markup:
     )  # fmt: skip
 
 
-def _rows_card(found: Mapping[str, Any]) -> Markup:
-    keys = [key for key in ("distillmos", "wer", "cer", "similarity", "mcd_db") if key in found["scores"]]
+def _rows_card(evaluation: Mapping[str, Any]) -> Markup:
+    keys = [key for key in ("distillmos", "wer", "cer", "similarity", "mcd_db") if key in evaluation["scores"]]
     rows = [
         (row["text"], *(_number(key, row["scores"].get(key, {}).get("synthetic")) for key in keys))
-        for row in found["rows"]
+        for row in evaluation["rows"]
     ]
     return card("Every sentence, as spoken", table(["", *keys], rows, id="rows"))

@@ -24,5 +24,5 @@ def judged(evaluations: Sequence[dict[str, Any]]) -> Markup | None:
 
 
 def _cells(keys: Sequence[str], record: dict[str, Any], kind: str) -> list[str | None]:
-    found = [record["scores"].get(key, {}).get(kind) for key in keys]
-    return [None if v is None else f"{v:.{MEASURES[k].digits}f}" for k, v in zip(keys, found, strict=True)]
+    scores = [record["scores"].get(key, {}).get(kind) for key in keys]
+    return [None if v is None else f"{v:.{MEASURES[k].digits}f}" for k, v in zip(keys, scores, strict=True)]

@@ -42,8 +42,8 @@ class Api:
         return await answer(self._worker.submit(self._speaking.encoded(order)), order, request)
 
     async def models(self, request: Request) -> Response:
-        found = [_model(known) for known in self._speaking.served.known.values()]
-        return JSONResponse({"object": "list", "data": found})
+        models = [_model(known) for known in self._speaking.served.known.values()]
+        return JSONResponse({"object": "list", "data": models})
 
     async def model(self, request: Request) -> Response:
         return JSONResponse(_model(self._speaking.served.find(request.path_params["name"])))
@@ -79,8 +79,8 @@ class Api:
 
     async def health(self, request: Request) -> Response:
         loaded = self._speaking.served.loaded()
-        told = {"status": "ok", "version": __version__, "loaded": loaded, "queue": len(self._worker)}
-        return JSONResponse(told | {"formats": formats()})
+        status = {"status": "ok", "version": __version__, "loaded": loaded, "queue": len(self._worker)}
+        return JSONResponse(status | {"formats": formats()})
 
     async def metrics(self, request: Request) -> Response:
         return PlainTextResponse(self._metrics.text(), media_type="text/plain; version=0.0.4")

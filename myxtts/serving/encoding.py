@@ -62,8 +62,8 @@ def formats() -> list[str]:
 def check_format(name: str) -> None:
     if name not in formats():
         cure = "; for aac the server needs 'pip install av'" if name == "aac" else ""
-        found = ", ".join(formats())
-        raise invalid(f"found the response_format {name!r}, expected one of: {found}{cure}", "response_format")
+        names = ", ".join(formats())
+        raise invalid(f"found the response_format {name!r}, expected one of: {names}{cure}", "response_format")
 
 
 def make_encoder(name: str) -> Encoder:

@@ -96,21 +96,21 @@ class Served:
     @contextmanager
     def use(self, name: str) -> Iterator[Loaded]:
         """The model, which stays loaded inside the block."""
-        found = self._loaded.get(name) or self._load(self.find(name))
-        found.users += 1
+        model = self._loaded.get(name) or self._load(self.find(name))
+        model.users += 1
         try:
-            yield found
+            yield model
         finally:
-            found.users -= 1
-            found.used = time.monotonic()
+            model.users -= 1
+            model.used = time.monotonic()
 
     def unload_idle(self) -> float | None:
         """Returns the seconds until the next one will be idle for long enough."""
         now = time.monotonic()
-        for name, found in [*self._loaded.items()]:
-            if not found.users and now - found.used >= self._idle_seconds:
+        for name, model in [*self._loaded.items()]:
+            if not model.users and now - model.used >= self._idle_seconds:
                 self._unload(name)
-        left = [found.used + self._idle_seconds - now for found in self._loaded.values()]
+        left = [model.used + self._idle_seconds - now for model in self._loaded.values()]
         return max(min(left), 0.1) if left else None
 
     def _load(self, known: Known) -> Loaded:
@@ -120,13 +120,13 @@ class Served:
 
         synthesizer = Synthesizer.load(known.folder)
         own = synthesizer.hear() if known.has_voice else None
-        found = self._loaded[known.name] = Loaded(synthesizer, known.fingerprint(), own)
+        model = self._loaded[known.name] = Loaded(synthesizer, known.fingerprint(), own)
         _log.info("loaded %s in %.1f s", known.name, time.monotonic() - started)
-        return found
+        return model
 
     def _make_room(self, known: Known) -> None:
         while self._loaded and self._used_bytes() + known.needs_bytes > self._memory_bytes:
-            free = [name for name, found in self._loaded.items() if not found.users]
+            free = [name for name, model in self._loaded.items() if not model.users]
             if not free:
                 raise too_busy(f"no room for {known.name} while the other models speak: try again later", 5.0)
             self._unload(min(free, key=lambda name: self._loaded[name].used))

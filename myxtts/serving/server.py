@@ -101,8 +101,8 @@ def _listen(host: str, port: int, flag: str) -> socket.socket:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_MS)  # accepted ones inherit it
         listening.bind(address)
     except OSError as error:
-        told = f"cannot listen on {host} port {port}: {error.strerror or error}; choose another {flag}"
-        raise SpeechError(told) from None
+        message = f"cannot listen on {host} port {port}: {error.strerror or error}; choose another {flag}"
+        raise SpeechError(message) from None
     listening.listen(_WAITING_CONNECTIONS)
     return listening
 

@@ -30,9 +30,9 @@ class Decoding:
     async def crops(self, clip: bytes, model: Path) -> Reference:
         """As the model of that folder wants them. What is wrong with the clip is a `Problem`."""
         async with self._turn:
-            code, out, told = await _run(clip, model)
+            code, out, message = await _run(clip, model)
         if code == REFUSED:
-            raise invalid(told, "audio_sample")
+            raise invalid(message, "audio_sample")
         if code:
             raise invalid("the clip could not be decoded within the limits: send 3 to 10 s of speech", "audio_sample")
         with np.load(io.BytesIO(out), allow_pickle=False) as arrays:
@@ -47,11 +47,11 @@ async def _run(clip: bytes, model: Path) -> tuple[int, bytes, str]:
     )  # fmt: skip
     try:
         async with asyncio.timeout(_SECONDS):
-            out, told = await process.communicate(clip)
+            out, message = await process.communicate(clip)
     except TimeoutError:
         raise Problem(503, "decoding the clip took too long: try again later", "audio_sample") from None
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return process.returncode or 0, out, told.decode(errors="replace").strip()
+    return process.returncode or 0, out, message.decode(errors="replace").strip()

@@ -1,4 +1,4 @@
-"""The checkpoints of a run: each is there whole or not at all, and a damaged one is never taken for a sound one.
+"""The checkpoints of a run: each is there whole or not at all, and a damaged one is never taken for an intact one.
 
     RUN/lock                    held by the one process that trains here; it dies with its process
     RUN/checkpoints/step-N/     see models/format.py
@@ -187,8 +187,8 @@ class Checkpoints:
         By number of saving, not by step: after a return to an earlier step, a later step's checkpoint is the older one.
         One whose state cannot be read (None) counts as the newest, so that resuming meets and reports it.
         """
-        found = [path for path in self.folder.glob("step-*") if path.name[5:].isdigit() and path.is_dir()]
-        states = [(path, _state_or_none(path)) for path in found]
+        paths = [path for path in self.folder.glob("step-*") if path.name[5:].isdigit() and path.is_dir()]
+        states = [(path, _state_or_none(path)) for path in paths]
         return sorted(states, key=lambda one: (one[1]["sequence"] if one[1] else math.inf, int(one[0].name[5:])))
 
     def _newest(self) -> int:
@@ -202,11 +202,11 @@ class Checkpoints:
         sync_folder(self.folder)
 
     def _delete_old(self) -> None:
-        found = self._in_order()
-        readable = [body["step"] for _, body in found if body]
-        best = _lowest([body for _, body in found])
+        checkpoints = self._in_order()
+        readable = [body["step"] for _, body in checkpoints if body]
+        best = _lowest([body for _, body in checkpoints])
         kept = {*readable[-self.keep :], best and best["step"]}
-        for path, body in found:
+        for path, body in checkpoints:
             # A damaged one may hold something to be rescued: it goes only when there are enough intact ones.
             if body["step"] not in kept if body else len(readable) > self.keep:
                 _remove(path)

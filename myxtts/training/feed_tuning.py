@@ -64,23 +64,22 @@ class FeedTuning:
             f"the first steps waited {before.wait_share:.0%} of their time for data: trying other settings of the feed "
             f"on the next ones, for {SECONDS:.0f} s at most (data.auto_tune_performance)"
         )
-        found = yield from search_feed(self._ideas, before)
-        said = _describe(self._begun, found)
+        outcome = yield from search_feed(self._ideas, before)
+        said = _describe(self._begun, outcome)
         self._say(said)
-        remember(self._key, found.settings, said)
-        yield found.settings
+        remember(self._key, outcome.settings, said)
+        yield outcome.settings
 
     def _use(self, settings: Knobs) -> None:
         """Nothing that was given by hand is among them."""
         self._feed.data = self._begun.filled(settings, self._begun.by_hand)
 
 
-def _describe(data: DataConfig, found: Outcome) -> str:
-    if not found.settings:
+def _describe(data: DataConfig, outcome: Outcome) -> str:
+    if not outcome.settings:
         return "no other setting of the feed waits less, so they stay: 'myxtts doctor' says what limits it"
-    return (
-        f"kept {_words(data, found.settings)}: {found.after:.0%} of the time is waiting now, {found.before:.0%} before"
-    )
+    waits = f"{outcome.after:.0%} of the time is waiting now, {outcome.before:.0%} before"
+    return f"kept {_words(data, outcome.settings)}: {waits}"
 
 
 def _words(data: DataConfig, settings: Knobs) -> str:

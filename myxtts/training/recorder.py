@@ -53,10 +53,10 @@ class Recorder:
             if columns := self._monitor.take_samples():
                 self._log.write("machine", step=step, **columns)
 
-    def validation(self, step: int, found: dict[str, float]) -> None:
-        self._log.write("validation", step=step, **found)
-        self.board.scalars({f"validation/{name}": value for name, value in found.items()}, step)
-        self.say(f"step {step}: validation " + "  ".join(f"{name} {value:.4f}" for name, value in found.items()))
+    def validation(self, step: int, measured: dict[str, float]) -> None:
+        self._log.write("validation", step=step, **measured)
+        self.board.scalars({f"validation/{name}": value for name, value in measured.items()}, step)
+        self.say(f"step {step}: validation " + "  ".join(f"{name} {value:.4f}" for name, value in measured.items()))
 
     def evaluation(self, step: int, scores: dict[str, dict[str, float]]) -> None:
         """What the judges said, by measure and kind; curves and the line to the eye are of what was spoken."""

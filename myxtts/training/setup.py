@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from myxtts.cache.settings import PackSettings
-from myxtts.cache.sound import impossible_tokens
+from myxtts.cache.validation import impossible_tokens
 from myxtts.config.config import XTTSConfig
 from myxtts.data.file_feed import FileFeed
 from myxtts.data.pipeline import Feed

@@ -55,8 +55,8 @@ def choose(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], str]:
     """(mask of the utterances for validation, "") or (nothing chosen, the reason), from the hashes of their texts."""
     nobody = np.zeros(len(hashes), bool)
     if len(hashes) < 2 * FEWEST:
-        found = f"found {len(hashes)} utterances, expected at least {2 * FEWEST}"
-        return nobody, f"{found}; record more, or name others with --val-data"
+        counted = f"found {len(hashes)} utterances, expected at least {2 * FEWEST}"
+        return nobody, f"{counted}; record more, or name others with --val-data"
     sentences, sentence, sizes = np.unique(hashes, return_inverse=True, return_counts=True)  # lowest hash first
     if len(sentences) == 1:
         return nobody, "all utterances say the same; name others with --val-data"
@@ -134,12 +134,12 @@ class _Letters:
 
     def _learn(self, codes: list[int]) -> None:
         for code in codes:
-            found = [ord(letter) for letter in _letters_of(chr(code))]
-            if len(found) > self._letters.shape[1]:  # most corpora never meet a character of two letters
-                more = len(found) - self._letters.shape[1]
+            letters = [ord(letter) for letter in _letters_of(chr(code))]
+            if len(letters) > self._letters.shape[1]:  # most corpora never meet a character of two letters
+                more = len(letters) - self._letters.shape[1]
                 self._letters = np.pad(self._letters, ((0, 0), (0, more)))
-            self._count[code] = len(found)
-            self._letters[code, : len(found)] = found
+            self._count[code] = len(letters)
+            self._letters[code, : len(letters)] = letters
 
 
 def _letters_of(char: str) -> str:

@@ -87,11 +87,11 @@ class XTTSTrainer:
         self._at, self._seconds = 0, 0.0  # steps and seconds that the run has behind it
         self._bad_in_a_row = self._returns = self._worse_in_a_row = 0
         with Checkpoints(self.run, self.training.keep_checkpoints) as self._checkpoints:
-            found = self._checkpoints.latest_intact()
-            if found is not None:
-                self._restore(found)
+            checkpoint = self._checkpoints.latest_intact()
+            if checkpoint is not None:
+                self._restore(checkpoint)
             self.config.to_yaml(self.run / "config.yaml")  # not before: a run that may not be resumed keeps its own
-            resumed_at = None if found is None else self._at
+            resumed_at = None if checkpoint is None else self._at
             per_epoch = self._source.steps_per_epoch
             with Recorder(self.run, self.monitor, self._budget, per_epoch, resumed_at) as self._recorder:
                 self._traced = self._traces()
@@ -287,13 +287,13 @@ class XTTSTrainer:
         """Measure the averaged weights; without data to do so only set the length of what they say."""
         source, most = (self._source, _CALIBRATION_STEPS) if self._validation is None else (self._validation, None)
         optimiser = self._step.optimiser
-        found = self._within_memory(self._validator, lambda: self._validator.run(source.one_pass(most), optimiser))
+        measured = self._within_memory(self._validator, lambda: self._validator.run(source.one_pass(most), optimiser))
         if self._validation is None:
             return None
         for step in self._validator.left_out:
             self._not_finite("validation", self._validation, step)
-        self._recorder.validation(self._at, found | self._calibration())
-        return found.get(METRIC)
+        self._recorder.validation(self._at, measured | self._calibration())
+        return measured.get(METRIC)
 
     def _calibration(self) -> dict[str, float]:
         return {"duration_scale": float(self.model.duration_scale)} if self._speaks else {}
@@ -309,21 +309,21 @@ class XTTSTrainer:
         self._checkpoints.save(self._at, tensors, state, self.model.description, metric)
         self._saved_at = time.monotonic()
 
-    def _restore(self, found: Loaded) -> None:
-        self.model.description.check_continues(found.description, self.run)
-        if (was := found.state.get("best_by", METRIC)) != self.training.best_by:
+    def _restore(self, checkpoint: Loaded) -> None:
+        self.model.description.check_continues(checkpoint.description, self.run)
+        if (was := checkpoint.state.get("best_by", METRIC)) != self.training.best_by:
             raise CheckpointError(
                 f"{self.run} chose its best by {was}, not {self.training.best_by}: leave training.best_by as it was, "
                 "choose another --run, or start over with --reset"
             )
-        state = found.state["feed"]
+        state = checkpoint.state["feed"]
         self._at = int(state["step"]) if self._replan else self._source.resume(state)
-        weights.set_weights(self.model, found.tensors["weights"])
-        self._step.restore(found.tensors["optimiser"], found.tensors["ema"])
+        weights.set_weights(self.model, checkpoint.tensors["weights"])
+        self._step.restore(checkpoint.tensors["optimiser"], checkpoint.tensors["ema"])
         if self._budget.seconds is None and self._budget.steps is not None:
             self._step.total_steps.assign(self._budget.steps)  # a run may be made longer when it is resumed
-        self._seconds = float(found.state["seconds"])
-        self._worse_in_a_row = int(found.state["worse_in_a_row"])
+        self._seconds = float(checkpoint.state["seconds"])
+        self._worse_in_a_row = int(checkpoint.state["worse_in_a_row"])
 
     # ---- what goes wrong --------------------------------------------------------------------------------------------
 
@@ -370,9 +370,9 @@ class XTTSTrainer:
 
     def _go_back(self, damaged: list[str]) -> None:
         """To the last good checkpoint with half the learning rate; a clear end if that was tried often enough."""
-        found = self._checkpoints.latest_intact()
+        checkpoint = self._checkpoints.latest_intact()
         self._returns += 1
-        if found is None or self._returns > _RETURNS:
+        if checkpoint is None or self._returns > _RETURNS:
             names = f"; the cache holds damaged utterances: {', '.join(damaged)}" if damaged else ""
             raise TrainingError(
                 f"{self._bad_in_a_row} steps in a row had no finite loss or gradient, and going back "
@@ -380,9 +380,9 @@ class XTTSTrainer:
                 "try a smaller training.learning_rate or training.precision=float32"
             )
         scale = float(self._step.rate_scale.numpy()) / 2
-        self._restore(found)
+        self._restore(checkpoint)
         self._step.rate_scale.assign(scale)
-        self._save(found.metric)  # so that the smaller rate outlives a kill
+        self._save(checkpoint.metric)  # so that the smaller rate outlives a kill
         self._bad_in_a_row = 0
         self._recorder.gone_back(self._at, learning_rate_scale=scale)
         self._recorder.say(f"back to step {self._at}, with {scale:g} of the learning rate")

@@ -1,7 +1,7 @@
 """A short measured search over settings: what is fastest, what was tried, and why it was kept or not.
 
-    found = search({"workers": [1, 2, 4], "prefetch": [0, 2, 8]}, {"workers": 1, "prefetch": 0}, measure, seconds=30)
-    print(found, found.settings, found.gain)
+    result = search({"workers": [1, 2, 4], "prefetch": [0, 2, 8]}, {"workers": 1, "prefetch": 0}, measure, seconds=30)
+    print(result, result.settings, result.gain)
 
 `measure(settings)` says how many utterances per second a loop has (see `throughput.py`). One measurement is short and
 says little, so whatever leads is measured again until it is sure, and only then is searched around: all knobs up

@@ -49,31 +49,31 @@ class Tuned:
     """A config that is at least as fast as the one given, and the table behind it."""
 
     config: XTTSConfig
-    found: Search
+    outcome: Search
 
     @property
     def changed(self) -> dict[str, tuple[Any, Any]]:
-        return self.found.changed
+        return self.outcome.changed
 
     def to_dict(self) -> dict[str, Any]:
-        return self.found.to_dict()
+        return self.outcome.to_dict()
 
     def __str__(self) -> str:
-        return f"{self.found}\n{describe_change(self.changed, self.found)}"
+        return f"{self.outcome}\n{describe_change(self.changed, self.outcome)}"
 
 
-def describe_change(changed: dict[str, tuple[Any, Any]], found: Search) -> str:
+def describe_change(changed: dict[str, tuple[Any, Any]], outcome: Search) -> str:
     """One line: what is set otherwise now, and what that brings."""
-    took = f"in {found.seconds:.0f} s"
-    if not found.given.rates and not changed:
-        return f"not tuned: {found.given.why.removeprefix('given; ')}"
-    if not changed and not any(row.rates for row in found.rows if row is not found.given):
+    took = f"in {outcome.seconds:.0f} s"
+    if not outcome.given.rates and not changed:
+        return f"not tuned: {outcome.given.why.removeprefix('given; ')}"
+    if not changed and not any(row.rates for row in outcome.rows if row is not outcome.given):
         return f"not tuned: nothing else could be measured {took}: give it more seconds (--seconds)"
     if not changed:
-        return f"tuned {took}: nothing is faster than the settings as they are ({found.given.rate:,.1f} utterances/s)"
+        return f"tuned {took}: nothing is faster than the settings as they are ({outcome.given.rate:,.1f} utterances/s)"
     settings = ", ".join(f"{name} {old} -> {new}" for name, (old, new) in changed.items())
     learns = "; another batch_size changes what a step learns from" if "batch_size" in changed else ""
-    rates = f"{found.given.newest:,.1f} -> {found.best.newest:,.1f} utterances/s"
+    rates = f"{outcome.given.newest:,.1f} -> {outcome.best.newest:,.1f} utterances/s"
     return f"tuned {took}: {settings} ({rates}){learns}"
 
 
@@ -105,7 +105,7 @@ def tune(
     if slow is not None:
         row = Row(given, f"given; {slow}")
         return Tuned(config, Search(row, row, [row], [], time.monotonic() - began))
-    found = search(
+    outcome = search(
         {name: values for name, values in space.items() if name not in keep},
         given,
         loop.measure,
@@ -117,13 +117,13 @@ def tune(
         work=lambda settings: settings["batch_size"] / given["batch_size"],
         progress=lambda what: progress(time.monotonic() - began, what),
     )
-    found.seconds = time.monotonic() - began
+    outcome.seconds = time.monotonic() - began
     del loop
     gc.collect()  # the model that was measured: what trains next may need a GPU's memory for itself
-    return Tuned(dataclasses.replace(config, data=_with_found(config.data, found.settings, keep)), found)
+    return Tuned(dataclasses.replace(config, data=_with_outcome(config.data, outcome.settings, keep)), outcome)
 
 
-def _with_found(data: DataConfig, settings: dict[str, Any], keep: Collection[str]) -> DataConfig:
+def _with_outcome(data: DataConfig, settings: dict[str, Any], keep: Collection[str]) -> DataConfig:
     """What was found is given from now on: no starting point may replace it."""
     made = dataclasses.replace(data)
     made.give({name: value for name, value in settings.items() if name not in keep}, "the tuner")

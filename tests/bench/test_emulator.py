@@ -36,27 +36,27 @@ def loader(clock, cost_ms):
 
 @pytest.mark.parametrize(("cost", "expected"), [(0.0, 1.0), (10.0, 0.5), (30.0, 0.25)])
 def test_au_is_nominal_step_time_over_wall(clock, cost, expected):
-    found = emulator.emulate(loader(clock, lambda n: cost), 10.0, 50)
-    assert found.au == pytest.approx(expected)
-    assert found.jitter == pytest.approx(0.0, abs=1e-9)
+    emulated = emulator.emulate(loader(clock, lambda n: cost), 10.0, 50)
+    assert emulated.au == pytest.approx(expected)
+    assert emulated.jitter == pytest.approx(0.0, abs=1e-9)
 
 
 def test_warm_up_is_excluded(clock):
-    found = emulator.emulate(loader(clock, lambda n: 1000.0 if n < emulator.WARM_UP_STEPS else 0.0), 10.0, 20)
-    assert found.au == pytest.approx(1.0)
+    emulated = emulator.emulate(loader(clock, lambda n: 1000.0 if n < emulator.WARM_UP_STEPS else 0.0), 10.0, 20)
+    assert emulated.au == pytest.approx(1.0)
 
 
 def test_jitter_and_tail_show_an_uneven_loader(clock):
-    found = emulator.emulate(loader(clock, lambda n: 100.0 if n % 10 == 0 else 0.0), 10.0, 100)
-    assert found.jitter > 0.5
-    assert found.tail == pytest.approx(11.0)
-    assert len(found.interval_ms) == 100
+    emulated = emulator.emulate(loader(clock, lambda n: 100.0 if n % 10 == 0 else 0.0), 10.0, 100)
+    assert emulated.jitter > 0.5
+    assert emulated.tail == pytest.approx(11.0)
+    assert len(emulated.interval_ms) == 100
 
 
 def test_break_even_is_where_the_loader_keeps_up(clock):
     """A loader that needs 5 ms and does not overlap reaches 90 % at 45 ms per step."""
-    found = emulator.break_even_ms(loader(clock, lambda n: 5.0), 0.5, 500.0)
-    assert 45.0 <= found <= 45.0 * 1.16
+    break_even = emulator.break_even_ms(loader(clock, lambda n: 5.0), 0.5, 500.0)
+    assert 45.0 <= break_even <= 45.0 * 1.16
 
 
 def test_a_loader_that_never_keeps_up_has_no_break_even(clock):

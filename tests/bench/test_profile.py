@@ -32,16 +32,16 @@ def test_the_classes():
 def test_a_packed_cache_with_a_trace(packed_voice, tmp_path, capsys):
     words = ["profile", "--data", str(packed_voice), "--batches", "6", "--batch-size", "8", *SETTINGS]
     assert main([*words, "--trace", str(tmp_path / "t"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    loading = found["loading"]
+    result = json.loads(capsys.readouterr().out)
+    loading = result["loading"]
     assert (loading["batches"], loading["utterances_per_batch"], loading["class"]) == (6, 8, "good")
     assert 0 < loading["p50_ms"] <= loading["p95_ms"]
-    assert found["pipeline"][-2:] == ["Prefetch", "Options"]
-    assert "ParallelMapV2" in found["stages"]
-    assert sum(found["shares"].values()) == pytest.approx(1)
-    assert found["step"]["device"] == "CPU"
-    assert found["step"]["step_ms"] > 0
-    with gzip.open(found["trace"]["perfetto"]) as file:
+    assert result["pipeline"][-2:] == ["Prefetch", "Options"]
+    assert "ParallelMapV2" in result["stages"]
+    assert sum(result["shares"].values()) == pytest.approx(1)
+    assert result["step"]["device"] == "CPU"
+    assert result["step"]["step_ms"] > 0
+    with gzip.open(result["trace"]["perfetto"]) as file:
         events = json.load(file)["traceEvents"]
     slices = [event for event in events if event["ph"] == "X"]
     assert sum(event["name"] == "data" for event in slices) == 3
@@ -54,12 +54,12 @@ def test_a_packed_cache_with_a_trace(packed_voice, tmp_path, capsys):
 def test_a_corpus_that_is_not_packed_has_no_step(corpus_folder, capsys):
     words = ["profile", "--data", str(corpus_folder), "--batches", "3", "--batch-size", "4", *SETTINGS]
     assert main(words) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Data Loading Performance\n")
-    assert "3 batches of 4" in told
-    assert "ParallelMapV2" in told
-    assert "not measured:" in told
-    assert "myxtts pack" in told
+    printed = capsys.readouterr().out
+    assert printed.startswith("Data Loading Performance\n")
+    assert "3 batches of 4" in printed
+    assert "ParallelMapV2" in printed
+    assert "not measured:" in printed
+    assert "myxtts pack" in printed
 
 
 def test_without_data_it_says_what_to_give(capsys):
@@ -79,17 +79,17 @@ def test_a_slow_loader_ends_in_time(monkeypatch, packed_voice):
 
 def test_what_a_person_reads():
     loading = Loading(50, 16, 900.0, 250.0, 240.0, 300.0)
-    found = Profile("my.cache", loading, ["Range", "Map"], {"Map": 3.0, "Range": 1.0},
+    profile = Profile("my.cache", loading, ["Range", "Map"], {"Map": 3.0, "Range": 1.0},
                     StepTime("/GPU:0", 50.0, 2000.0, 0.5, 320.0),
                     trace={"tensorboard": "t/plugins/x.xplane.pb", "perfetto": "t/trace.json.gz"})  # fmt: skip
-    told = str(found)
-    assert "mean 250.0 ms, p50 240.0 ms, p95 300.0 ms" in told
-    assert "class       moderate" in told
-    assert "Map" in told
-    assert "75.0%" in told
-    assert "the loader takes longer: 250.0 ms to load against 50.0 ms" in told
-    assert "https://ui.perfetto.dev" in told
-    assert "tensorboard --logdir t" in told
+    text = str(profile)
+    assert "mean 250.0 ms, p50 240.0 ms, p95 300.0 ms" in text
+    assert "class       moderate" in text
+    assert "Map" in text
+    assert "75.0%" in text
+    assert "the loader takes longer: 250.0 ms to load against 50.0 ms" in text
+    assert "https://ui.perfetto.dev" in text
+    assert "tensorboard --logdir t" in text
 
 
 def test_a_trace_of_what_fails_is_not_left_running(tmp_path):

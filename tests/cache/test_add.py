@@ -71,15 +71,15 @@ def test_what_is_added_follows_what_was_there(anna, bob, tmp_path):
     before, rows = utterances_of(Cache(cache)), Cache(cache).audio.shape[0]
     body = add(open_corpus(bob, speaker="bob"), cache)
     grown = Cache(cache)
-    found = utterances_of(grown)
-    assert body["utterances"] == len(found) == 21
-    assert list(found)[:12] == list(before)
-    assert {name: found[name] for name in before} == before
+    utterances = utterances_of(grown)
+    assert body["utterances"] == len(utterances) == 21
+    assert list(utterances)[:12] == list(before)
+    assert {name: utterances[name] for name in before} == before
     assert verify(cache) == []
     alone = tmp_path / "bob.cache"
     pack(open_corpus(bob, speaker="bob"), alone, CHARACTERS)
     expected = utterances_of(Cache(alone))
-    assert {name.removeprefix("bob/"): value for name, value in list(found.items())[12:]} == expected
+    assert {name.removeprefix("bob/"): value for name, value in list(utterances.items())[12:]} == expected
     assert grown.audio.shape[0] - rows == Cache(alone).audio.shape[0] - 1  # one row of padding for all
     assert [part["rows"] for part in body["corpora"]] == [12, 9]
 
@@ -182,10 +182,10 @@ def test_several_corpora_in_one_pass(anna, bob, tmp_path, capsys):
     assert main(["pack", str(anna), str(bob), *several]) == 2
     assert "-o CACHE" in capsys.readouterr().err
     assert main(["pack", str(anna), str(bob), "-o", str(cache), *several]) == 0
-    found = utterances_of(Cache(cache))
-    assert len(found) == 21
-    assert {value[0] for value in found.values()} == {"anna", "bob"}
-    assert sum(name.startswith("bob/") for name in found) == 8
+    utterances = utterances_of(Cache(cache))
+    assert len(utterances) == 21
+    assert {value[0] for value in utterances.values()} == {"anna", "bob"}
+    assert sum(name.startswith("bob/") for name in utterances) == 8
     assert main(["pack", str(anna), str(bob), "-o", str(cache), *several]) == 0  # nothing has changed
 
 

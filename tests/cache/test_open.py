@@ -103,12 +103,12 @@ def test_what_was_given_and_contradicts_a_cache_is_an_error_that_names_both(door
     given = load(file, None, ["data.text_tokens=phonemes"])
     with pytest.raises(CacheMismatch) as error:
         door(default_cache(packed), given)
-    told = str(error.value)
-    assert "data.text_tokens is phonemes (--set), the cache has characters" in told
-    assert f"data.trim_db is 45.0 ({file}), the cache has 60.0" in told
-    assert f"myxtts pack --rebuild CORPUS -o {default_cache(packed)}" in told
-    assert "--set data.trim_db=45.0" in told
-    assert "--set data.text_tokens=phonemes" in told
+    text = str(error.value)
+    assert "data.text_tokens is phonemes (--set), the cache has characters" in text
+    assert f"data.trim_db is 45.0 ({file}), the cache has 60.0" in text
+    assert f"myxtts pack --rebuild CORPUS -o {default_cache(packed)}" in text
+    assert "--set data.trim_db=45.0" in text
+    assert "--set data.text_tokens=phonemes" in text
 
 
 @pytest.mark.parametrize(

@@ -123,8 +123,8 @@ def test_a_repair_does_not_write_through_a_link(anna, tmp_path):
     kept = victim.read_bytes()
     (cache / "mel.npy").unlink()
     (cache / "mel.npy").symlink_to(victim)
-    found = verify(cache)
-    assert repair(cache, open_corpus(anna), CHARACTERS, found) == []
+    damages = verify(cache)
+    assert repair(cache, open_corpus(anna), CHARACTERS, damages) == []
     assert verify(cache) == []
     assert victim.read_bytes() == kept
 

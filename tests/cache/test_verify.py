@@ -25,15 +25,15 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def sound(folder, tmp_path_factory):
-    cache = tmp_path_factory.mktemp("sound") / "x.cache"
+def intact(folder, tmp_path_factory):
+    cache = tmp_path_factory.mktemp("intact") / "x.cache"
     pack(open_corpus(folder), cache, CHARACTERS)
     return cache
 
 
 @pytest.fixture
-def cache(sound, tmp_path):
-    return Path(shutil.copytree(sound, tmp_path / "x.cache"))
+def cache(intact, tmp_path):
+    return Path(shutil.copytree(intact, tmp_path / "x.cache"))
 
 
 def flip(path, offset):
@@ -42,26 +42,26 @@ def flip(path, offset):
     path.write_bytes(data)
 
 
-def test_a_sound_cache_is_sound(sound):
-    assert verify(sound) == []
+def test_an_intact_cache_is_intact(intact):
+    assert verify(intact) == []
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_a_flipped_byte_anywhere_is_found_and_mended(folder, sound, tmp_path, data):
-    cache = Path(shutil.copytree(sound, tmp_path / "flip.cache", dirs_exist_ok=True))
-    name = data.draw(st.sampled_from(sorted(path.name for path in sound.iterdir() if path.stat().st_size)))
+def test_a_flipped_byte_anywhere_is_found_and_mended(folder, intact, tmp_path, data):
+    cache = Path(shutil.copytree(intact, tmp_path / "flip.cache", dirs_exist_ok=True))
+    name = data.draw(st.sampled_from(sorted(path.name for path in intact.iterdir() if path.stat().st_size)))
     flip(cache / name, data.draw(st.integers(0, (cache / name).stat().st_size - 1)))
-    found = verify(cache)
-    assert [damage.file for damage in found] == [name]
-    assert repair(cache, open_corpus(folder), CHARACTERS, found) == []
+    damages = verify(cache)
+    assert [damage.file for damage in damages] == [name]
+    assert repair(cache, open_corpus(folder), CHARACTERS, damages) == []
     assert verify(cache) == []
-    assert files_of(cache) == files_of(sound)
+    assert files_of(cache) == files_of(intact)
 
 
 @pytest.mark.parametrize("name", ["audio.npy", "mel.npy", "tokens.npy"])
-def test_the_damaged_utterance_is_named_and_only_it_is_rebuilt(folder, sound, cache, name):
-    reader = Cache(sound)
+def test_the_damaged_utterance_is_named_and_only_it_is_rebuilt(folder, intact, cache, name):
+    reader = Cache(intact)
     column, width = ("first_token", 4) if name == "tokens.npy" else ("first_row", 512 if name == "audio.npy" else 160)
     flip(cache / name, HEADER_BYTES + int(reader.columns[column][3]) * width + 5)
     inode = (cache / name).stat().st_ino
@@ -70,35 +70,35 @@ def test_the_damaged_utterance_is_named_and_only_it_is_rebuilt(folder, sound, ca
     assert "utt00003" in str(damage)
     only = open_corpus(folder)
     assert repair(cache, only, CHARACTERS, [damage]) == []
-    assert files_of(cache) == files_of(sound)
+    assert files_of(cache) == files_of(intact)
     assert (cache / name).stat().st_ino != inode, "a mapped file must not be edited in place"
 
 
-def test_truncated_and_grown_files(folder, sound, cache):
+def test_truncated_and_grown_files(folder, intact, cache):
     os.truncate(cache / "audio.npy", (cache / "audio.npy").stat().st_size - 700)
     with open(cache / "mel.npy", "ab") as file:
         file.write(b"garbage")
     with pytest.raises(CacheDamaged, match="audio.npy has .* bytes, expected"):
         Cache(cache)
-    found = verify(cache)
-    assert {damage.file for damage in found} == {"audio.npy", "mel.npy"}
-    assert any(damage.id == "utt00004" for damage in found)
-    assert repair(cache, open_corpus(folder), CHARACTERS, found) == []
-    assert files_of(cache) == files_of(sound)
+    damages = verify(cache)
+    assert {damage.file for damage in damages} == {"audio.npy", "mel.npy"}
+    assert any(damage.id == "utt00004" for damage in damages)
+    assert repair(cache, open_corpus(folder), CHARACTERS, damages) == []
+    assert files_of(cache) == files_of(intact)
 
 
-def test_a_missing_file_is_rebuilt(folder, sound, cache):
+def test_a_missing_file_is_rebuilt(folder, intact, cache):
     (cache / "mel.npy").unlink()
-    found = verify(cache)
-    assert [str(damage) for damage in found] == ["mel.npy is missing"]
-    repair(cache, open_corpus(folder), CHARACTERS, found)
-    assert files_of(cache) == files_of(sound)
+    damages = verify(cache)
+    assert [str(damage) for damage in damages] == ["mel.npy is missing"]
+    repair(cache, open_corpus(folder), CHARACTERS, damages)
+    assert files_of(cache) == files_of(intact)
 
 
-def test_a_changed_source_is_not_passed_off_as_the_old_one(folder, sound, cache, tmp_path):
+def test_a_changed_source_is_not_passed_off_as_the_old_one(folder, intact, cache, tmp_path):
     changed = Path(shutil.copytree(folder, tmp_path / "changed"))
     write_tone(changed / "wavs" / "utt00002.wav", 0.5, seed=77)
-    flip(cache / "audio.npy", HEADER_BYTES + int(Cache(sound).columns["first_row"][2]) * 512)
+    flip(cache / "audio.npy", HEADER_BYTES + int(Cache(intact).columns["first_row"][2]) * 512)
     (left,) = repair(cache, open_corpus(changed), CHARACTERS, verify(cache))
     assert left.id == "utt00002"
     assert "source has changed" in str(left)
@@ -130,7 +130,7 @@ def test_other_formats_are_refused_with_the_command(cache):
         Cache(cache.parent)
 
 
-def test_the_index_of_a_million_utterances_opens_lightly(sound, tmp_path):
+def test_the_index_of_a_million_utterances_opens_lightly(intact, tmp_path):
     """Measured in a fresh process: resident memory, not time (benchmarks/pack.py prints the time)."""
     import subprocess
     import sys
@@ -156,11 +156,11 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
-def test_spread_of_the_summary(sound):
-    summary = Cache(sound).summary()
+def test_spread_of_the_summary(intact):
+    summary = Cache(intact).summary()
     assert summary["utterances"] == 5
     assert summary["utterance_seconds"]["max"] <= 0.65
-    assert np.isclose(summary["audio_seconds"], sum(len(Cache(sound).samples(n)) for n in range(5)) / 22050, atol=1e-3)
+    assert np.isclose(summary["audio_seconds"], sum(len(Cache(intact).samples(n)) for n in range(5)) / 22050, atol=1e-3)
 
 
 def test_a_repair_keeps_the_token_table(folder, tmp_path):

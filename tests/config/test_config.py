@@ -82,9 +82,9 @@ def test_batch_size_of_older_files(tmp_path):
 def test_an_older_file_can_be_overridden(tmp_path):
     path = tmp_path / "old.yaml"
     path.write_text("training: {batch_size: 9}")
-    with pytest.warns(UserWarning, match="data.batch_size") as told:
+    with pytest.warns(UserWarning, match="data.batch_size") as warned:
         assert load(path, "cpu", ["data.batch_size=48"]).data.batch_size == 48
-    assert len(told) == 1
+    assert len(warned) == 1
     path.write_text("data: [1]\ntraining: {batch_size: 9}")
     with pytest.raises(ConfigError, match="'data' is"), pytest.warns(UserWarning, match="batch_size"):
         load(path)

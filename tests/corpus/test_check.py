@@ -34,7 +34,7 @@ def checked(folder: Path, spell=make_readings, **options) -> Report:
     return check(open_corpus(folder, **options), hear, partial(spell, frontend=SETTINGS.text), 2)
 
 
-def found(report: Report) -> list[tuple[int, str, str]]:
+def problems_of(report: Report) -> list[tuple[int, str, str]]:
     return sorted((problem.row, problem.id, problem.reason) for problem in report.problems)
 
 
@@ -75,14 +75,14 @@ def test_bad_rows_of_many_kinds_are_named_exactly_and_the_good_ones_kept(tmp_pat
 
 def test_a_good_corpus_has_no_problems(good_folder):
     report = checked(with_rows(good_folder, good_rows(good_folder)))
-    assert found(report) == []
-    told = report.to_dict()
-    assert (told["rows"], told["utterances"], told["errors"], told["warnings"]) == (30, 30, {}, {})
-    assert sorted(told["speakers"]) == ["speaker0", "speaker1", "speaker2"]
-    assert told["languages"]["en-us"] == pytest.approx(told["seconds"])
+    assert problems_of(report) == []
+    summary = report.to_dict()
+    assert (summary["rows"], summary["utterances"], summary["errors"], summary["warnings"]) == (30, 30, {}, {})
+    assert sorted(summary["speakers"]) == ["speaker0", "speaker1", "speaker2"]
+    assert summary["languages"]["en-us"] == pytest.approx(summary["seconds"])
     seconds = sum(soundfile.info(path).duration for path in (good_folder / "wavs").glob("good*.wav"))
-    assert told["seconds"] == pytest.approx(seconds, rel=0.05)  # the silence around it is not counted
-    assert -30 < told["level_db"]["median"] < -10
+    assert summary["seconds"] == pytest.approx(seconds, rel=0.05)  # the silence around it is not counted
+    assert -30 < summary["level_db"]["median"] < -10
 
 
 def test_warnings(good_folder, tmp_path):
@@ -107,7 +107,7 @@ def test_warnings(good_folder, tmp_path):
     rows[9] = rows[9].replace(rows[9].split(b"|")[1], first_text.upper()).replace(b"speaker1", b"speaker0")
     assert rows[9].split(b"|")[3] == b"speaker0"
     report = checked(with_rows(good_folder, [b"\xef\xbb\xbf" + rows[0], *rows[1:]]))
-    assert found(report) == [
+    assert problems_of(report) == [
         (1, "", "bom"),
         (10, rows[9].split(b"|")[0].decode(), "duplicate_text"),  # row 6 says it too, in another voice
         (30, "loud", "clipped"),
@@ -131,7 +131,7 @@ def test_texts_that_surely_can_be_spoken_are_not_spoken(good_folder):
     odd = [b"good00020|Hm!", b"good00021|?!", b"good00022|\xe2\x99\xa5", b"good00023|na\xc3\xafve", b"good00024|1 2 3"]
     nowhere = [b"good00025|Some words here||anna|qqq", b"good00026|Other words here||anna|qqq"]
     report = checked(with_rows(good_folder, [*rows, *odd, *nowhere]), spell)
-    assert [(row, reason) for row, _, reason in found(report) if REASONS[reason].is_error] == [
+    assert [(row, reason) for row, _, reason in problems_of(report) if REASONS[reason].is_error] == [
         (22, "unpronounceable"),
         (23, "unpronounceable"),
         (26, "unknown_language"),

@@ -161,9 +161,9 @@ def test_piper(put):
     rows = "".join(f"u{n}|{'anna' if n % 2 else 'Bo Li'}|Text number {n}.\n" for n in range(6))
     bad = "u1|anna\n|anna|x\nu2|anna|\n"  # one bad row does not make it another layout
     folder = put({"metadata.csv": rows + bad, **{f"wav/u{n}.wav": None for n in range(6)}})
-    found = opened(folder, "piper")
-    assert found[:2] == [("u0", "Text number 0.", "Bo Li", "en-us"), ("u1", "Text number 1.", "anna", "en-us")]
-    assert found[6:] == [(7, "u1", "duplicate_id"), (8, "", "bad_row"), (9, "u2", "duplicate_id")]
+    utterances = opened(folder, "piper")
+    assert utterances[:2] == [("u0", "Text number 0.", "Bo Li", "en-us"), ("u1", "Text number 1.", "anna", "en-us")]
+    assert utterances[6:] == [(7, "u1", "duplicate_id"), (8, "", "bad_row"), (9, "u2", "duplicate_id")]
 
 
 @pytest.mark.parametrize(("row", "place"), [("a.wav|Just text", "wavs/a.wav"), ("a|Just text", "wav/a.wav")])
@@ -272,9 +272,9 @@ def test_a_quoted_cell_over_lines_may_come_before_the_audio(put):
 def test_a_quote_that_is_never_closed_costs_its_own_line(put, lonely, after, good):
     """Whatever follows: rows without quotes, with quotes, and one with the other half of the quote."""
     rows = "".join(f"a.wav,Text {n},id{n}\n" for n in range(good))
-    found = seen(open_corpus(put({"manifest.csv": f"audio,text,id\n{lonely}\n{rows}{after}", "a.wav": None})))
-    assert found[0] == (2, "", "bad_row")
-    assert [row[0] for row in found[1 : good + 1]] == [f"id{n}" for n in range(good)]
+    read = seen(open_corpus(put({"manifest.csv": f"audio,text,id\n{lonely}\n{rows}{after}", "a.wav": None})))
+    assert read[0] == (2, "", "bad_row")
+    assert [row[0] for row in read[1 : good + 1]] == [f"id{n}" for n in range(good)]
     message = next(open_corpus(put({}), "manifest").rows()).message
     assert "line 2" in message or "columns" in message
 
@@ -383,10 +383,10 @@ def test_any_list_becomes_rows_or_a_clear_error(tmp_path_factory, lists, layout)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"".join(pieces))
     try:
-        found = list(open_corpus(folder, layout).rows())
+        rows = list(open_corpus(folder, layout).rows())
     except CorpusError:
         return
-    for row in found:
+    for row in rows:
         if isinstance(row, Utterance):
             assert row.id
             assert row.text.strip()

@@ -31,14 +31,14 @@ def reasons(path):
 def test_ljspeech(folder):
     (folder / "metadata.csv").write_text("a|Dr. A|Doctor A\nb|Just text\n\nc|Text||mary|fa\n", encoding="utf-8")
     corpus = open_corpus(folder, speaker="me", language="de")
-    found = list(corpus.rows())
+    rows = list(corpus.rows())
     assert corpus.count() == 3
-    assert [(row.id, row.text, row.speaker, row.language, row.row) for row in found] == [
+    assert [(row.id, row.text, row.speaker, row.language, row.row) for row in rows] == [
         ("a", "Doctor A", "me", "de", 1),
         ("b", "Just text", "me", "de", 2),
         ("c", "Text", "mary", "fa", 4),
     ]
-    assert all(row.audio.is_file() for row in found)
+    assert all(row.audio.is_file() for row in rows)
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("m.csv", ","), ("m.csv", ";"), ("m.csv", "|"), ("m.tsv", "\t")])
@@ -59,14 +59,14 @@ def test_a_quote_never_swallows_the_rows_below(folder, name, delimiter):
     pairs = zip("abc", texts, strict=True)
     lines = [f"audio{delimiter}text"] + [f"wavs/{name}.wav{delimiter}{text}" for name, text in pairs]
     (folder / name).write_text("\n".join(lines))
-    found = rows(folder / name)
-    assert len(found) == 3
-    assert found[1].text == "plain"
+    read = rows(folder / name)
+    assert len(read) == 3
+    assert read[1].text == "plain"
     if delimiter == ",":
-        assert isinstance(found[0], Rejected)
-        assert "not closed" in found[0].message
+        assert isinstance(read[0], Rejected)
+        assert "not closed" in read[0].message
     else:
-        assert [row.text for row in found] == texts
+        assert [row.text for row in read] == texts
 
 
 def test_json_lines_and_other_names(folder):
@@ -143,7 +143,7 @@ def test_any_bytes_become_rows_or_a_clear_error(tmp_path_factory, data):
     for name in ("metadata.csv", "m.csv", "m.tsv", "m.jsonl"):
         (folder / name).write_bytes(data)
         try:
-            found = rows(folder if name == "metadata.csv" else folder / name)
+            read = rows(folder if name == "metadata.csv" else folder / name)
         except CorpusError:
             continue
-        assert Counter(type(row) for row in found).keys() <= {Utterance, Rejected}
+        assert Counter(type(row) for row in read).keys() <= {Utterance, Rejected}

@@ -61,9 +61,9 @@ def test_dropping_the_iterator_stops_the_thread():
 
 def test_elements_are_those_of_the_dataset():
     dataset = tf.data.Dataset.range(7).map(lambda n: {"b": n, "a": tf.fill([n], tf.cast(n, tf.float32)), "c": -n})
-    found, expected = list(elements(dataset)), list(dataset)
-    assert [list(item) for item in found] == [list(item) for item in expected]
-    assert [{name: value.numpy().tolist() for name, value in item.items()} for item in found] == [
+    seen, expected = list(elements(dataset)), list(dataset)
+    assert [list(item) for item in seen] == [list(item) for item in expected]
+    assert [{name: value.numpy().tolist() for name, value in item.items()} for item in seen] == [
         {name: value.numpy().tolist() for name, value in item.items()} for item in expected
     ]
 

@@ -54,10 +54,10 @@ def order(dataset):
 
 
 def assert_holds_the_cache(rows, cache):
-    found = dict(rows)
-    assert len(rows) == len(found) == len(cache)
+    held = dict(rows)
+    assert len(rows) == len(held) == len(cache)
     for n in range(len(cache)):
-        made = np.exp(found[tuple(cache.token_ids(n).tolist())])
+        made = np.exp(held[tuple(cache.token_ids(n).tolist())])
         expected = np.exp(log_mel(cache.samples(n)))
         assert made.shape == expected.shape
         assert (np.abs(made - expected) <= 1e-4 * expected.max() + 2**-6 * expected).all()
@@ -221,7 +221,7 @@ def test_a_cache_without_mel_is_rebuilt_when_mel_is_wanted(folder):
 def test_a_flipped_byte_is_named_and_mended(folder, file):
     facade = LJSpeechDataset(folder, feed_config())
     assert facade.verify_and_fix_cache() == {
-        "cache": str(folder / "cached_features" / "voice.cache"), "utterances": UTTERANCES, "sound": True,
+        "cache": str(folder / "cached_features" / "voice.cache"), "utterances": UTTERANCES, "intact": True,
         "damaged": 0, "repaired": 0, "unrepaired": 0, "damaged_utterances": [], "unrepaired_utterances": [],
         "findings": [],
     }  # fmt: skip
@@ -231,11 +231,11 @@ def test_a_flipped_byte_is_named_and_mended(folder, file):
     path.write_bytes(data)
     last = f"utt{UTTERANCES - 1:05d}"
     only_looked = facade.verify_and_fix_cache(fix=False)
-    assert (only_looked["sound"], only_looked["damaged"], only_looked["repaired"]) == (False, 1, 0)
+    assert (only_looked["intact"], only_looked["damaged"], only_looked["repaired"]) == (False, 1, 0)
     assert only_looked["damaged_utterances"] == only_looked["unrepaired_utterances"] == [last]
     assert file in only_looked["findings"][0]
     mended = facade.verify_and_fix_cache()
-    assert (mended["sound"], mended["damaged"], mended["repaired"], mended["unrepaired"]) == (True, 1, 1, 0)
+    assert (mended["intact"], mended["damaged"], mended["repaired"], mended["unrepaired"]) == (True, 1, 1, 0)
     assert mended["damaged_utterances"] == [last]
     assert facade.verify_and_fix_cache()["damaged"] == 0
 
@@ -262,7 +262,7 @@ def test_what_cannot_be_mended_is_named(folder):
     path.write_bytes(data)
     (folder / "wavs" / f"utt{UTTERANCES - 1:05d}.wav").unlink()
     result = LJSpeechDataset(folder, feed_config()).verify_and_fix_cache()
-    assert (result["sound"], result["unrepaired"]) == (False, 1)
+    assert (result["intact"], result["unrepaired"]) == (False, 1)
     assert result["unrepaired_utterances"] == [f"utt{UTTERANCES - 1:05d}"]
 
 

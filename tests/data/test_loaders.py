@@ -239,14 +239,14 @@ def listings(mixed, mixed_cache, tmp_path_factory):
 
 def examples(dataset):
     """{tokens: mel} of an epoch, padding checked and cut off, and the order they came in."""
-    found, order = {}, []
+    examples_seen, order = {}, []
     for tokens, mel, text_len, mel_len in dataset.as_numpy_iterator():
         for row in range(len(tokens)):
             assert (tokens[row, text_len[row] :] == 0).all()
             np.testing.assert_allclose(mel[row, mel_len[row] :], LOG_FLOOR, rtol=1e-6)
             order.append(tuple(tokens[row, : text_len[row]].tolist()))
-            found[order[-1]] = mel[row, : mel_len[row]]
-    return found, order
+            examples_seen[order[-1]] = mel[row, : mel_len[row]]
+    return examples_seen, order
 
 
 @pytest.mark.parametrize("kind", ["native", "npy", "python"])
@@ -255,10 +255,10 @@ def test_each_loader_gives_the_utterances_of_the_cache_once_an_epoch(listings, m
     assert [(spec.dtype, spec.shape.as_list()) for spec in dataset.element_spec] == [
         (tf.int32, [None, None]), (tf.float32, [None, None, 80]), (tf.int32, [None]), (tf.int32, [None]),
     ]  # fmt: skip
-    found, order = examples(dataset)
+    examples_seen, order = examples(dataset)
     assert len(order) == len(mixed_cache)
     for n in range(len(mixed_cache)):
-        assert_same_mel(found[tuple(mixed_cache.token_ids(n).tolist())], mixed_cache.frames(n))
+        assert_same_mel(examples_seen[tuple(mixed_cache.token_ids(n).tolist())], mixed_cache.frames(n))
     again = examples(dataset)[1]
     assert sorted(again) == sorted(order)
     assert again != order, "the second epoch must come in another order"
@@ -292,12 +292,12 @@ def test_memory_cache_reads_each_file_once(mixed, mixed_cache, tmp_path, kind):
         listing = write_npy_files(mixed_cache, tmp_path / "npy")
     kept = dataset_of(kind, listing, feed_config(memory_cache=True))
     read_again = dataset_of(kind, listing, feed_config())
-    found, order = examples(kept)
+    examples_seen, order = examples(kept)
     examples(read_again)
     for path in listing.paths:
         Path(path).unlink()
     second, second_order = examples(kept)
-    assert second.keys() == found.keys()
+    assert second.keys() == examples_seen.keys()
     assert second_order != order, "what is kept in memory is still shuffled"
     with pytest.raises((tf.errors.NotFoundError, tf.errors.InvalidArgumentError), match="No such file|missing_audio"):
         examples(read_again)
@@ -325,9 +325,9 @@ def test_each_setting_of_the_pipeline_is_in_the_pipeline(listings):
 def test_utterances_over_the_cap_are_left_out_and_reported(mixed, mixed_cache, listings, monitor, caplog, known):
     config = feed_config(max_mel_frames=int(np.sort(mixed_cache.columns["n_frames"])[-3]))
     listing = listings["native"] if known else list_corpus(open_corpus(mixed), config.data)
-    found, order = examples(dataset_of("native", listing, config))
+    examples_seen, order = examples(dataset_of("native", listing, config))
     assert len(order) == len(mixed_cache) - 2
-    assert max(map(len, found.values())) == config.data.max_mel_frames
+    assert max(map(len, examples_seen.values())) == config.data.max_mel_frames
     assert monitor.counters["utterances_over_cap"] == 2
     assert caplog.text.count("left out") == 1, "said when the feed is made, before a batch is asked for"
 

@@ -47,8 +47,8 @@ def real_rows(batches: list[Batch]) -> np.ndarray:
 def assert_same(batch: Batch, element: dict) -> None:
     assert np.array_equal(element["utterances"], batch.utterances)
     assert np.array_equal(element["weight"], batch.weight)
-    found = tuple(int(element[name]) for name in ("step", "epoch", "cache", "bucket"))
-    assert found == (batch.step, batch.epoch, batch.cache, batch.bucket)
+    position = tuple(int(element[name]) for name in ("step", "epoch", "cache", "bucket"))
+    assert position == (batch.step, batch.epoch, batch.cache, batch.bucket)
 
 
 # Permutations
@@ -355,9 +355,9 @@ def test_a_graph_gives_the_batches_of_numpy(name):
 def test_tensorflow_agrees_on_any_table(table, seed, steps, weighted):
     weights = [1.0 + np.arange(150) % 3] if weighted else None
     order = Order(seed, table, utterance_weights=weights)
-    expected, found = order.batches(steps), GraphOrder(order).batches(tf.constant(steps, tf.int64))
+    expected, computed = order.batches(steps), GraphOrder(order).batches(tf.constant(steps, tf.int64))
     for name, values in expected._asdict().items():
-        assert np.array_equal(found[name], values)
+        assert np.array_equal(computed[name], values)
 
 
 def test_references_in_a_graph_are_those_of_numpy():

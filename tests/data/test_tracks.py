@@ -72,9 +72,9 @@ def test_damage_in_it_is_named_and_repaired(corpus, cache):
     damaged = bytearray(whole)
     damaged[HEADER_BYTES + 40] ^= 8
     (cache / "energy.npy").write_bytes(damaged)
-    found = verify(cache)
-    assert [str(damage) for damage in found] == ["energy.npy: utterance utt00000 is damaged"]
-    assert repair(cache, corpus, MORE, found) == []
+    damages = verify(cache)
+    assert [str(damage) for damage in damages] == ["energy.npy: utterance utt00000 is damaged"]
+    assert repair(cache, corpus, MORE, damages) == []
     assert (cache / "energy.npy").read_bytes() == whole
 
 

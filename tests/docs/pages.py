@@ -17,8 +17,8 @@ class Block(NamedTuple):
 
 
 def blocks(page: str, language: str) -> list[Block]:
-    found = (Block(*each) for each in re.findall(r"```(\w+)([^\n]*)\n(.*?)```", PAGES[page], flags=re.S))
-    return [block for block in found if block.language == language]
+    parsed = (Block(*each) for each in re.findall(r"```(\w+)([^\n]*)\n(.*?)```", PAGES[page], flags=re.S))
+    return [block for block in parsed if block.language == language]
 
 
 def shell_lines(page: str) -> list[str]:

@@ -101,11 +101,11 @@ def test_persian_pages_show_the_same_code(page):
 
 def test_the_feed_runs_as_shown(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    found = [block.code for block in blocks("feed.md", "python") if "no-test" not in block.flags]
-    for code in found:
+    snippets = [block.code for block in blocks("feed.md", "python") if "no-test" not in block.flags]
+    for code in snippets:
         exec(compile(code, "feed.md", "exec"), {})
         assert capsys.readouterr().out.count("\n") == 10  # batches
-    assert len(found) == 2
+    assert len(snippets) == 2
 
 
 def test_a_cache_is_read_with_numpy_alone(folder):
@@ -119,10 +119,10 @@ def test_a_cache_is_read_with_numpy_alone(folder):
     code += "float(u['mel'].sum(dtype='float64')), len(u['symbols'])] for u in all_]))"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-1500:]
-    told = json.loads(done.stdout.splitlines()[-1])
+    result = json.loads(done.stdout.splitlines()[-1])
     cache = Cache(folder / "demo" / "voice.cache")
-    assert len(told) == len(cache.columns["n_frames"]) == 24
-    for n, (name, text, speaker, language, samples, mel, symbols) in enumerate(told):
+    assert len(result) == len(cache.columns["n_frames"]) == 24
+    for n, (name, text, speaker, language, samples, mel, symbols) in enumerate(result):
         assert (name, text) == (cache.utterance_id(n), cache.text(n))
         assert (speaker, language) == (f"speaker{n % 2}", "en-us")
         assert samples == int(cache.samples(n).sum(dtype="int64"))

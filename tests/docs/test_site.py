@@ -44,14 +44,14 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
+        values = dict(attributes)
         if tag == "html":
-            self.language = found["lang"]
+            self.language = values["lang"]
         if tag == "body":
-            self.direction = found["dir"]
-        self.ids.update(found[name] for name in ("id", "name") if found.get(name))
-        if found.get(_ADDRESSES.get(tag, "")):
-            self.links.append((tag, found[_ADDRESSES[tag]]))
+            self.direction = values["dir"]
+        self.ids.update(values[name] for name in ("id", "name") if values.get(name))
+        if values.get(_ADDRESSES.get(tag, "")):
+            self.links.append((tag, values[_ADDRESSES[tag]]))
         if tag == "td":
             self.cells.append("")
 

@@ -43,10 +43,10 @@ def test_the_gallery_is_large_enough():
 
 @every_case
 def test_each_recording_gives_its_cause(case):
-    found = judge(recorded(case))
-    assert found.verdict == CAUSES[case]
-    assert found.healthy is (CAUSES[case] == "healthy")
-    assert found.evidence
+    diagnosis = judge(recorded(case))
+    assert diagnosis.verdict == CAUSES[case]
+    assert diagnosis.healthy is (CAUSES[case] == "healthy")
+    assert diagnosis.evidence
 
 
 @every_case
@@ -58,51 +58,52 @@ def test_shares_sum_to_one(case):
 
 @every_case
 def test_every_cure_is_worth_it_and_the_best_comes_first(case):
-    found = judge(recorded(case))
-    gains = [found.predicted(cure)["gain"] for cure in found.cures]
+    diagnosis = judge(recorded(case))
+    gains = [diagnosis.predicted(cure)["gain"] for cure in diagnosis.cures]
     assert gains == sorted(gains, reverse=True)
     assert all(gain >= WORTH_IT for gain in gains)
-    assert all(0 < found.predicted(cure)["utilisation"] <= 1 for cure in found.cures)
-    assert bool(gains) is not found.healthy
+    assert all(0 < diagnosis.predicted(cure)["utilisation"] <= 1 for cure in diagnosis.cures)
+    assert bool(gains) is not diagnosis.healthy
 
 
 @every_case
 def test_what_is_printed_and_what_is_json_agree(case):
-    found = judge(recorded(case))
-    as_json = json.loads(json.dumps(found.to_dict()))
-    assert as_json["verdict"] == found.verdict
-    assert [cure["gain"] for cure in as_json["cures"]] == [found.predicted(cure)["gain"] for cure in found.cures]
-    assert judge(Measurements.from_dict(as_json["measured"])).to_dict() == found.to_dict()
-    printed = str(found).splitlines()
-    assert printed[0].startswith(f"verdict: {found.verdict.replace('_', ' ')} (")
-    assert sum(line.startswith("  cure ") for line in printed) == len(found.cures)
+    diagnosis = judge(recorded(case))
+    as_json = json.loads(json.dumps(diagnosis.to_dict()))
+    assert as_json["verdict"] == diagnosis.verdict
+    gains = [diagnosis.predicted(cure)["gain"] for cure in diagnosis.cures]
+    assert [cure["gain"] for cure in as_json["cures"]] == gains
+    assert judge(Measurements.from_dict(as_json["measured"])).to_dict() == diagnosis.to_dict()
+    printed = str(diagnosis).splitlines()
+    assert printed[0].startswith(f"verdict: {diagnosis.verdict.replace('_', ' ')} (")
+    assert sum(line.startswith("  cure ") for line in printed) == len(diagnosis.cures)
 
 
 @every_case
 def test_labels_decide_nothing(case):
     """The names of stages in TensorFlow's model are shuffled and then replaced: the verdict stays."""
-    found = recorded(case)
-    names = list(found.stages)
+    measurements = recorded(case)
+    names = list(measurements.stages)
     for seed in range(3):
         mixed = random.Random(seed).sample(names, len(names))
-        shuffled = replace(found, stages=dict(zip(mixed, found.stages.values(), strict=True)))
+        shuffled = replace(measurements, stages=dict(zip(mixed, measurements.stages.values(), strict=True)))
         assert judge(shuffled).verdict == CAUSES[case]
-    numbered = replace(found, stages={str(n): ms for n, ms in enumerate(found.stages.values())})
+    numbered = replace(measurements, stages={str(n): ms for n, ms in enumerate(measurements.stages.values())})
     assert judge(numbered).verdict == CAUSES[case]
-    assert judge(replace(found, stages={})).verdict == CAUSES[case]
+    assert judge(replace(measurements, stages={})).verdict == CAUSES[case]
 
 
 def test_functions_of_a_graph_are_not_judged_by_their_names():
     """Stages whose operations carry somebody's names, as nested functions do, change nothing."""
     named = 0
     for case, cause in CAUSES.items():
-        found = recorded(case)
+        measurements = recorded(case)
         stages = [
             replace(stage, ops=stage.ops | {"__inference_numpy_py_func_read_file_7": 3}) if stage.ops else stage
-            for stage in found.structure.stages
+            for stage in measurements.structure.stages
         ]
-        named += stages != found.structure.stages
-        assert judge(replace(found, structure=replace(found.structure, stages=stages))).verdict == cause
+        named += stages != measurements.structure.stages
+        assert judge(replace(measurements, structure=replace(measurements.structure, stages=stages))).verdict == cause
     assert named >= 10  # of the gallery's pipelines: the others are Python iterables
 
 
@@ -110,10 +111,10 @@ def test_functions_of_a_graph_are_not_judged_by_their_names():
 @given(scale=st.floats(0.25, 4.0))
 @settings(max_examples=30)
 def test_healthy_stays_healthy_when_all_times_scale_together(case, scale):
-    found = recorded(case)
-    scaled = {name: getattr(found, name) * scale for name in TIMES if getattr(found, name) is not None}
-    intervals = [ms * scale for ms in found.intervals_ms]
-    assert judge(replace(found, **scaled, intervals_ms=intervals)).healthy
+    measurements = recorded(case)
+    scaled = {name: getattr(measurements, name) * scale for name in TIMES if getattr(measurements, name) is not None}
+    intervals = [ms * scale for ms in measurements.intervals_ms]
+    assert judge(replace(measurements, **scaled, intervals_ms=intervals)).healthy
 
 
 # ---- made-up measurements -------------------------------------------------------------------------------------------
@@ -142,11 +143,11 @@ cores_busy = st.floats(0.0, 2.0)
 
 @given(milliseconds, milliseconds, structures, st.floats(0.0, 1.0), cores_busy)
 def test_any_numbers_give_a_verdict(device_ms, loader_ms, structure, overlap, busy):
-    found = judge(measured(device_ms, loader_ms, structure, overlap, loader_cores=busy, idle_cores=2.0 - busy))
-    assert found.verdict
-    assert sum(found.shares.values()) == pytest.approx(1.0)
-    assert all(found.predicted(cure)["gain"] >= WORTH_IT for cure in found.cures)
-    assert str(found)
+    diagnosis = judge(measured(device_ms, loader_ms, structure, overlap, loader_cores=busy, idle_cores=2.0 - busy))
+    assert diagnosis.verdict
+    assert sum(diagnosis.shares.values()) == pytest.approx(1.0)
+    assert all(diagnosis.predicted(cure)["gain"] >= WORTH_IT for cure in diagnosis.cures)
+    assert str(diagnosis)
 
 
 @given(milliseconds, milliseconds, structures, cores_busy, st.floats(1.0, 20.0))
@@ -160,26 +161,26 @@ def test_a_faster_device_never_makes_a_starved_loop_healthy(device_ms, loader_ms
 @given(milliseconds, milliseconds, structures, cores_busy, st.floats(1.0, 20.0))
 def test_a_faster_loader_never_predicts_more_from_packing(device_ms, loader_ms, structure, busy, faster):
     def gain(each_ms):
-        found = judge(measured(device_ms, each_ms, structure, loader_cores=busy, idle_cores=2.0 - busy))
-        return max((found.predicted(cure)["gain"] for cure in found.cures), default=1.0)
+        diagnosis = judge(measured(device_ms, each_ms, structure, loader_cores=busy, idle_cores=2.0 - busy))
+        return max((diagnosis.predicted(cure)["gain"] for cure in diagnosis.cures), default=1.0)
 
     assert gain(loader_ms / faster) <= max(gain(loader_ms), WORTH_IT) + 1e-6
 
 
 @given(milliseconds, milliseconds, structures, st.floats(0.0, 1.0))
 def test_no_cure_makes_the_loop_faster_than_its_device(device_ms, loader_ms, structure, overlap):
-    found = judge(measured(device_ms, loader_ms, structure, overlap))
-    assert all(cure.predicted_ms >= device_ms * 0.999 for cure in found.cures)
+    diagnosis = judge(measured(device_ms, loader_ms, structure, overlap))
+    assert all(cure.predicted_ms >= device_ms * 0.999 for cure in diagnosis.cures)
 
 
 @given(milliseconds, milliseconds, st.floats(0.0, 1.0))
 def test_the_loop_that_nothing_changes_is_the_loop(device_ms, loader_ms, overlap):
-    found = measured(device_ms, loader_ms, PREFETCHED, overlap)
-    assert loop_after(found) == pytest.approx(found.loop_ms, rel=1e-6)
+    measurements = measured(device_ms, loader_ms, PREFETCHED, overlap)
+    assert loop_after(measurements) == pytest.approx(measurements.loop_ms, rel=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("found", "verdict"),
+    ("measurements", "verdict"),
     [
         (measured(10, 40, PYTHON), "python_function"),
         (measured(10, 40, PYTHON, python_calls_per_batch=16.0), "python_function"),
@@ -198,20 +199,20 @@ def test_the_loop_that_nothing_changes_is_the_loop(device_ms, loader_ms, overlap
         (measured(10, 1, PREFETCHED), "healthy"),
     ],
 )  # fmt: skip
-def test_what_numbers_mean(found, verdict):
-    assert judge(found).verdict == verdict
+def test_what_numbers_mean(measurements, verdict):
+    assert judge(measurements).verdict == verdict
 
 
 def test_two_workers_are_too_few_for_sixteen_cores():
     two = replace(WIDE, stages=[Stage("Prefetch"), Stage("ParallelMap", 2, WORK), Stage("Range")])
-    found = judge(measured(10, 80, two, cores=16, loader_cores=2.0, idle_cores=14.0))
-    assert found.verdict == "too_few_workers"
-    assert found.predicted(found.cures[0])["gain"] == pytest.approx(8.0)
+    diagnosis = judge(measured(10, 80, two, cores=16, loader_cores=2.0, idle_cores=14.0))
+    assert diagnosis.verdict == "too_few_workers"
+    assert diagnosis.predicted(diagnosis.cures[0])["gain"] == pytest.approx(8.0)
 
 
 def test_a_wait_that_nothing_explains_is_not_healthy():
-    found = judge(replace(measured(10, 2, PREFETCHED), loop_ms=16.0, wait_ms=6.0))
-    assert (found.verdict, found.cures, found.healthy) == ("unexplained", [], False)
+    diagnosis = judge(replace(measured(10, 2, PREFETCHED), loop_ms=16.0, wait_ms=6.0))
+    assert (diagnosis.verdict, diagnosis.cures, diagnosis.healthy) == ("unexplained", [], False)
 
 
 def test_a_loader_that_is_fast_enough_but_uneven():
@@ -252,9 +253,9 @@ def test_a_function_around_a_compiled_step_is_not_taken_for_an_eager_one():
 
 
 def test_packing_is_predicted_to_leave_the_device():
-    found = judge(measured(10, 100, PYTHON, python_calls_per_batch=32.0))
-    assert found.utilisation == pytest.approx(0.1)
-    assert found.predicted(found.cures[0])["gain"] == pytest.approx(10.0, rel=0.1)
+    diagnosis = judge(measured(10, 100, PYTHON, python_calls_per_batch=32.0))
+    assert diagnosis.utilisation == pytest.approx(0.1)
+    assert diagnosis.predicted(diagnosis.cures[0])["gain"] == pytest.approx(10.0, rel=0.1)
 
 
 def test_a_slow_start_is_told():

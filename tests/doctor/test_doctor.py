@@ -59,9 +59,9 @@ def sick(corpus, tmp_path):
 
 
 def run(*words):
-    with contextlib.redirect_stdout(io.StringIO()) as told:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         code = main([*map(str, words)])
-    return code, told.getvalue()
+    return code, printed.getvalue()
 
 
 def files_of(folder):
@@ -70,9 +70,9 @@ def files_of(folder):
 
 def test_a_packed_cache_is_healthy(packed_voice, capsys):
     before = files_of(packed_voice)
-    code, told = run("doctor", "--step-ms", 0.5, "--data", packed_voice, "--batch-size", 8)
-    assert "verdict: healthy (the device)" in told
-    assert told.startswith("device: emulated, 0.5 ms a step")
+    code, printed = run("doctor", "--step-ms", 0.5, "--data", packed_voice, "--batch-size", 8)
+    assert "verdict: healthy (the device)" in printed
+    assert printed.startswith("device: emulated, 0.5 ms a step")
     assert code == 0
     assert files_of(packed_voice) == before
     assert "Traceback" not in capsys.readouterr().err
@@ -84,16 +84,16 @@ KEYS = {"device", "verdict", "limiting", "healthy", "evidence", "cures", "shares
 
 def test_python_for_every_file_is_found_and_cured_in_a_new_config(sick, corpus, tmp_path):
     config, files = sick.read_bytes(), files_of(corpus)
-    code, told = run(*DOCTOR, "--config", sick, "--json")
-    found = json.loads(told)
-    assert (code, found["verdict"], found["treatment"]) == (1, "python_function", None)
-    assert set(found) == KEYS
-    assert found["measured"]["python_calls_per_batch"] > 0
+    code, printed = run(*DOCTOR, "--config", sick, "--json")
+    result = json.loads(printed)
+    assert (code, result["verdict"], result["treatment"]) == (1, "python_function", None)
+    assert set(result) == KEYS
+    assert result["measured"]["python_calls_per_batch"] > 0
     assert files_of(corpus) == files  # nothing is made without --fix
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sick.yaml", "voice"]
 
-    code, told = run(*DOCTOR, "--config", sick, "--fix", "--json")
-    treated = json.loads(told)
+    code, printed = run(*DOCTOR, "--config", sick, "--fix", "--json")
+    treated = json.loads(printed)
     treatment = treated["treatment"]
     assert set(treated) == KEYS
     assert set(treatment) == {"config", "cure", "predicted_gain", "achieved_gain", "after"}
@@ -107,17 +107,17 @@ def test_python_for_every_file_is_found_and_cured_in_a_new_config(sick, corpus, 
     assert {path: data for path, data in files_of(corpus).items() if cache.parent not in path.parents} == files
     assert yaml.safe_load((tmp_path / "sick.fixed.yaml").read_text())["data"]["dataset_path"] == str(cache)
 
-    code, told = run(*DOCTOR, "--config", tmp_path / "sick.fixed.yaml", "--fix")
-    assert (code, "predicted" in told) == (0, False)  # what is healthy is left alone
+    code, printed = run(*DOCTOR, "--config", tmp_path / "sick.fixed.yaml", "--fix")
+    assert (code, "predicted" in printed) == (0, False)  # what is healthy is left alone
     assert not (tmp_path / "sick.fixed.fixed.yaml").exists()
 
 
 def test_predicted_and_achieved_are_printed_and_no_config_is_overwritten(sick, tmp_path, capsys):
     (tmp_path / "sick.fixed.yaml").write_text("mine")
-    code, told = run(*DOCTOR, "--config", sick, "--fix")
-    assert "gain predicted" in told
-    assert "achieved" in told
-    assert str(tmp_path / "sick.fixed.2.yaml") in told
+    code, printed = run(*DOCTOR, "--config", sick, "--fix")
+    assert "gain predicted" in printed
+    assert "achieved" in printed
+    assert str(tmp_path / "sick.fixed.2.yaml") in printed
     assert (tmp_path / "sick.fixed.yaml").read_text() == "mine"
     for taken in (sick, tmp_path / "sick.fixed.yaml"):
         assert run(*DOCTOR, "--config", sick, "--fix", "--output", taken)[0] == 2
@@ -144,9 +144,9 @@ def test_what_cannot_be_measured_is_said(words, message, tmp_path, monkeypatch, 
     Path("odd.yaml").write_text("data:\n  batch_sise: 3\n")
     Path("empty").mkdir()
     assert main(["doctor", *words]) == 2
-    told = capsys.readouterr()
-    assert message in told.err
-    assert "Traceback" not in told.err
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert "Traceback" not in printed.err
     assert main(["doctor", *words, "--json"]) == 2
     assert message in json.loads(capsys.readouterr().out)["error"]["message"]
 
@@ -174,9 +174,9 @@ def test_a_cure_that_no_setting_brings_changes_nothing(packed_voice, tmp_path):
         batch=8, cores=2, device_ms=5.0, device_cores=0.0, loader_ms=50.0, loader_cores=0.1, idle_cores=1.8,
         loop_ms=50.0, wait_ms=45.0, compute_ms=5.0, disk_mb_per_batch=4.0,
     )  # fmt: skip
-    found = judge(slow)
-    assert found.verdict == "slow_disk"
-    assert treat(config, found, tmp_path / "new.yaml", 5.0) is None
+    diagnosis = judge(slow)
+    assert diagnosis.verdict == "slow_disk"
+    assert treat(config, diagnosis, tmp_path / "new.yaml", 5.0) is None
     assert not (tmp_path / "new.yaml").exists()
 
 

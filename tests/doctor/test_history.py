@@ -30,34 +30,34 @@ def written(tmp_path):
 
 
 def test_a_run_that_never_waited_is_healthy(written):
-    found = explain(written(steps(200)))
-    assert (found.verdict, found.episodes) == ("healthy", [])
-    assert found.stall == pytest.approx(0.5 / 50.5)  # without the first batch
-    assert (found.data_ms, found.compute_ms) == (0.5, 50.0)
+    explanation = explain(written(steps(200)))
+    assert (explanation.verdict, explanation.episodes) == ("healthy", [])
+    assert explanation.stall == pytest.approx(0.5 / 50.5)  # without the first batch
+    assert (explanation.data_ms, explanation.compute_ms) == (0.5, 50.0)
 
 
 def test_a_stall_from_a_step_on_says_since_when(written):
-    found = explain(written(steps(300, lambda n: 100.0 if n >= 180 else 0.5)))
-    assert found.verdict == "data"
-    (episode,) = found.episodes
+    explanation = explain(written(steps(300, lambda n: 100.0 if n >= 180 else 0.5)))
+    assert explanation.verdict == "data"
+    (episode,) = explanation.episodes
     assert (episode.first_step, episode.last_step, episode.ongoing) == (180, 300, True)
     assert episode.stall == pytest.approx(2 / 3)
-    assert "from step 180 on it waited 67% of its time, 100 ms a step" in str(found)
+    assert "from step 180 on it waited 67% of its time, 100 ms a step" in str(explanation)
 
 
 def test_an_episode_in_the_middle_has_an_end(written):
-    found = explain(written(steps(400, lambda n: 40.0 if 100 <= n < 160 else 0.5)))
-    assert found.verdict == "data"
-    (episode,) = found.episodes
+    explanation = explain(written(steps(400, lambda n: 40.0 if 100 <= n < 160 else 0.5)))
+    assert explanation.verdict == "data"
+    (episode,) = explanation.episodes
     assert (episode.first_step, episode.last_step, episode.ongoing) == (100, 159, False)
-    assert "from step 100 to 159" in str(found)
+    assert "from step 100 to 159" in str(explanation)
 
 
 def test_a_hiccup_in_a_long_run_is_told_and_forgiven(written):
-    found = explain(written(steps(5000, lambda n: 60.0 if 1000 <= n < 1010 else 0.5)))
-    assert found.verdict == "healthy"
-    assert [(each.first_step, each.last_step) for each in found.episodes] == [(1000, 1009)]
-    assert "from step 1000 to 1009" in str(found)
+    explanation = explain(written(steps(5000, lambda n: 60.0 if 1000 <= n < 1010 else 0.5)))
+    assert explanation.verdict == "healthy"
+    assert [(each.first_step, each.last_step) for each in explanation.episodes] == [(1000, 1009)]
+    assert "from step 1000 to 1009" in str(explanation)
 
 
 def test_one_slow_batch_is_no_episode(written):
@@ -85,9 +85,9 @@ def test_a_resumed_run_may_wait_for_its_first_batch_again(written):
 
 def test_traces_after_the_start_are_a_fault(written):
     report = {"time": 1.0, "kind": "report", "step": 100, "traces_after_start": 3}
-    found = explain(written([*steps(100), report]))
-    assert (found.verdict, found.late_traces) == ("recompilation", 3)
-    assert "3 shapes were compiled after the start" in str(found)
+    explanation = explain(written([*steps(100), report]))
+    assert (explanation.verdict, explanation.late_traces) == ("recompilation", 3)
+    assert "3 shapes were compiled after the start" in str(explanation)
 
 
 def test_advice_and_events_are_passed_on(written):
@@ -97,11 +97,11 @@ def test_advice_and_events_are_passed_on(written):
         monitor.log_step_timing(0.09, 0.05, 8)
     report = {"time": 1.0, "kind": "report", "step": 100, **monitor.to_records()["report"]}
     events = [{"time": 1.0, "kind": "event", "step": n, "event": "not_finite"} for n in (5, 6)]
-    found = explain(written([*steps(100, lambda n: 90.0), *events, report]))
-    (advice,) = found.advice
+    explanation = explain(written([*steps(100, lambda n: 90.0), *events, report]))
+    (advice,) = explanation.advice
     assert advice.startswith("7 utterances (2%) were decoded in Python")
-    assert found.events == {"not_finite": 2}
-    assert advice in str(found)
+    assert explanation.events == {"not_finite": 2}
+    assert advice in str(explanation)
 
 
 def test_waves_have_a_period(written):
@@ -125,12 +125,12 @@ def test_the_verb_prints_and_exits_by_the_verdict(written, capsys):
     assert main(["doctor", "--run", str(written(steps(200)))]) == 0
     assert capsys.readouterr().out.startswith("verdict: healthy")
     assert main(["doctor", "--run", str(written(steps(200, lambda n: 100.0))), "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert (found["verdict"], found["healthy"], len(found["episodes"])) == ("data", False, 1)
+    result = json.loads(capsys.readouterr().out)
+    assert (result["verdict"], result["healthy"], len(result["episodes"])) == ("data", False, 1)
 
 
 @pytest.mark.slow
 def test_a_real_run_is_explained(trained_run):
-    found = explain(trained_run[0])
-    assert found.steps == 44
-    assert found.late_traces == 0
+    explanation = explain(trained_run[0])
+    assert explanation.steps == 44
+    assert explanation.late_traces == 0

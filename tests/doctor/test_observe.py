@@ -55,11 +55,11 @@ def batches(n=8, rows=4):
     ids=["arrays", "tuples", "dicts", "dataset", "dataset of dicts", "ragged", "empty"],
 )
 def test_any_batch_is_measured(data, rows):
-    found = observe(data, nothing)
-    assert found.batch == rows
-    assert found.loop_steps >= 1
-    assert found.loader_ms > 0
-    assert len(found.intervals_ms) >= 1
+    measured = observe(data, nothing)
+    assert measured.batch == rows
+    assert measured.loop_steps >= 1
+    assert measured.loader_ms > 0
+    assert len(measured.intervals_ms) >= 1
 
 
 def test_a_generator_can_be_iterated_once_and_that_is_enough():
@@ -75,8 +75,8 @@ def test_what_the_stages_are_called_and_in_which_order():
 
 
 def test_it_survives_json():
-    found = observe(tf.data.Dataset.range(8).map(lambda n: n * 2).batch(2), nothing)
-    assert Measurements.from_dict(found.to_dict()) == found
+    measured = observe(tf.data.Dataset.range(8).map(lambda n: n * 2).batch(2), nothing)
+    assert Measurements.from_dict(measured.to_dict()) == measured
 
 
 # ---- what goes wrong ------------------------------------------------------------------------------------------------
@@ -165,17 +165,17 @@ def several_lengths(lengths, rows=2):
 
 def test_new_shapes_are_traced_whoever_holds_the_compiled_function():
     compiled = tf.function(tf.reduce_sum)
-    found = observe(several_lengths(range(2, 402)), lambda batch: compiled(batch))
-    assert not found.few_shapes
-    assert found.traces >= found.new_shapes - 1 >= 3  # the first in the loop may follow from the device phase
-    assert found.resident_traces == 0
+    measured = observe(several_lengths(range(2, 402)), lambda batch: compiled(batch))
+    assert not measured.few_shapes
+    assert measured.traces >= measured.new_shapes - 1 >= 3  # the first in the loop may follow from the device phase
+    assert measured.resident_traces == 0
 
 
 def test_a_few_shapes_are_met_first_once_and_do_not_count():
     compiled = tf.function(tf.reduce_sum)
-    found = observe(several_lengths([2, 5, 9] * 50), compiled)
-    assert found.few_shapes
-    assert found.traces == 0
+    measured = observe(several_lengths([2, 5, 9] * 50), compiled)
+    assert measured.few_shapes
+    assert measured.traces == 0
 
 
 def test_a_step_that_is_traced_with_every_call_shows_on_a_resident_batch():
@@ -246,8 +246,8 @@ def test_a_step_of_one_shape_has_no_larger_batch():
 def test_a_plan_that_compiles_slowly_is_measured_on_one_shape(monkeypatch):
     monkeypatch.setattr(observe_room, "_SLOW_COMPILE_MS", 0.0)
     met = []
-    found = observe(several_lengths([2, 5, 9] * 50), lambda batch: met.append(shape_of(batch)))
-    assert found.few_shapes
+    measured = observe(several_lengths([2, 5, 9] * 50), lambda batch: met.append(shape_of(batch)))
+    assert measured.few_shapes
     assert set(met) == {((2, 5, 3),)}
 
 
@@ -297,8 +297,8 @@ def test_the_typical_batch_is_neither_the_longest_nor_the_shortest():
 @pytest.mark.parametrize(("loop_ms", "overlap"), [(30.0, 0.0), (25.0, 0.5), (20.0, 1.0), (40.0, 0.0), (5.0, 1.0)])
 def test_overlap_is_what_is_hidden_of_the_shorter(loop_ms, overlap):
     times = {"device_ms": 10.0, "compute_ms": 10.0, "loader_ms": 20.0, "loop_ms": loop_ms, "wait_ms": loop_ms - 10}
-    found = Measurements(batch=1, cores=2, device_cores=0, loader_cores=1, idle_cores=1, **times)
-    assert found.overlap == overlap
+    measurements = Measurements(batch=1, cores=2, device_cores=0, loader_cores=1, idle_cores=1, **times)
+    assert measurements.overlap == overlap
 
 
 def test_a_phase_ends_after_the_batches_that_were_asked_for():

@@ -73,8 +73,8 @@ def test_python_is_found_wherever_it_hides(name):
     ],
 )  # fmt: skip
 def test_none_is_found_where_there_is_none(clean):
-    found = structure_of(clean())
-    assert (found.count(PYTHON_OPS), found.count(READ_OPS), found.count(SPECTRUM_OPS)) == (0, 0, 0)
+    structure = structure_of(clean())
+    assert (structure.count(PYTHON_OPS), structure.count(READ_OPS), structure.count(SPECTRUM_OPS)) == (0, 0, 0)
 
 
 def test_reads_and_spectra_are_found_in_nested_functions():
@@ -84,8 +84,8 @@ def test_reads_and_spectra_are_found_in_nested_functions():
         return tf.abs(tf.signal.stft(wave, 64, 16))
 
     paths = tf.data.Dataset.from_tensor_slices(["a", "b"])
-    found = structure_of(paths.interleave(lambda path: tf.data.Dataset.from_tensors(path).map(mel)))
-    assert (found.count(READ_OPS), found.count(SPECTRUM_OPS), found.count(PYTHON_OPS)) == (1, 1, 0)
+    structure = structure_of(paths.interleave(lambda path: tf.data.Dataset.from_tensors(path).map(mel)))
+    assert (structure.count(READ_OPS), structure.count(SPECTRUM_OPS), structure.count(PYTHON_OPS)) == (1, 1, 0)
 
 
 def test_shards_of_records_are_not_a_file_for_every_utterance():
@@ -97,11 +97,11 @@ def test_parallel_calls_and_which_stages_are_narrow():
     def work(n):
         return n * n + 1
 
-    found = structure_of(numbers().map(work).map(work, num_parallel_calls=3).map(work, num_parallel_calls=AUTOTUNE))
-    assert [stage.parallel_calls for stage in found.stages] == [-1, 3, None, None]
-    assert found.narrow(cores=8) == [3, 1]
-    assert found.narrow(cores=2) == [1]
-    assert found.narrow(cores=1) == []
+    structure = structure_of(numbers().map(work).map(work, num_parallel_calls=3).map(work, num_parallel_calls=AUTOTUNE))
+    assert [stage.parallel_calls for stage in structure.stages] == [-1, 3, None, None]
+    assert structure.narrow(cores=8) == [3, 1]
+    assert structure.narrow(cores=2) == [1]
+    assert structure.narrow(cores=1) == []
 
 
 def test_a_stage_that_does_nothing_is_not_narrow():
@@ -133,10 +133,10 @@ def test_prefetch_counts_where_nothing_works_behind_it(end, ahead):
 def test_an_iterator_is_what_it_iterates_over():
     dataset = numbers().map(by_python).prefetch(1)
     for iterator in (iter(dataset), dataset.as_numpy_iterator()):
-        found = structure_of(iterator)
-        assert found.is_dataset
-        assert found.prefetches
-        assert found.count(PYTHON_OPS) == 1
+        structure = structure_of(iterator)
+        assert structure.is_dataset
+        assert structure.prefetches
+        assert structure.count(PYTHON_OPS) == 1
 
 
 def test_of_another_iterable_only_its_workers_are_known():
@@ -151,12 +151,12 @@ def test_a_captured_file_costs_no_memory(tmp_path: Path):
     table = tf.constant(np.ones((64, 1 << 20), np.float32))  # 256 MB
     dataset = numbers().map(lambda n: tf.gather(table, n)).batch(2)
     before = anonymous_bytes()
-    found = structure_of(dataset)
+    structure = structure_of(dataset)
     assert anonymous_bytes() - before < 16 << 20
-    assert any("Gather" in op for stage in found.stages for op in stage.ops)
+    assert any("Gather" in op for stage in structure.stages for op in stage.ops)
 
 
 def test_it_survives_json():
-    found = structure_of(WITH_PYTHON["interleave"]())
-    assert Structure.from_dict(found.to_dict()) == found
-    assert Structure.from_dict(found.to_dict()).stages[0] == Stage("ParallelInterleave", 2, found.stages[0].ops)
+    structure = structure_of(WITH_PYTHON["interleave"]())
+    assert Structure.from_dict(structure.to_dict()) == structure
+    assert Structure.from_dict(structure.to_dict()).stages[0] == Stage("ParallelInterleave", 2, structure.stages[0].ops)

@@ -28,11 +28,11 @@ def advice(monitor):
     ("data_ms", "verdict"), [(0.1, "healthy"), (1.1, "healthy"), (1.2, "data"), (3.0, "data"), (90.0, "data")]
 )
 def test_the_verdict_follows_the_stall(data_ms, verdict):
-    found = recorded(30, data_ms).get_bottleneck_analysis()
-    assert found["verdict"] == verdict
-    assert found["stall"] == pytest.approx(data_ms / (data_ms + 10))
-    assert (verdict == "data") == (found["stall"] > STALLED)
-    assert found["jitter_class"] == "stable"
+    analysis = recorded(30, data_ms).get_bottleneck_analysis()
+    assert analysis["verdict"] == verdict
+    assert analysis["stall"] == pytest.approx(data_ms / (data_ms + 10))
+    assert (verdict == "data") == (analysis["stall"] > STALLED)
+    assert analysis["jitter_class"] == "stable"
 
 
 def test_a_summary_that_was_logged_is_judged_as_the_monitor_itself():
@@ -50,36 +50,36 @@ def test_nine_steps_are_too_few_and_ten_are_not():
 
 
 def test_filling_the_buffers_is_no_stall():
-    found = recorded(40, lambda step: 5000.0 if step < 2 else 0.1).get_bottleneck_analysis()
-    assert found["verdict"] == "healthy"
-    assert found["jitter_class"] == "stable"
+    analysis = recorded(40, lambda step: 5000.0 if step < 2 else 0.1).get_bottleneck_analysis()
+    assert analysis["verdict"] == "healthy"
+    assert analysis["jitter_class"] == "stable"
 
 
 def test_an_old_stall_is_forgotten_after_a_thousand_steps():
-    found = recorded(2000, lambda step: 50.0 if step < 1000 else 0.1).get_bottleneck_analysis()
-    assert found["verdict"] == "healthy"
-    assert found["steps"] == 1000
+    analysis = recorded(2000, lambda step: 50.0 if step < 1000 else 0.1).get_bottleneck_analysis()
+    assert analysis["verdict"] == "healthy"
+    assert analysis["steps"] == 1000
 
 
 def test_oscillation_names_its_period_and_the_buffer_that_would_hide_it():
     monitor = recorded(200, lambda step: 60.0 if step % 8 == 0 else 0.1)
-    found = monitor.get_bottleneck_analysis()
-    assert (found["jitter_class"], found["period_steps"]) == ("oscillating", 8)
-    assert found["period_strength"] > 0.9
+    analysis = monitor.get_bottleneck_analysis()
+    assert (analysis["jitter_class"], analysis["period_steps"]) == ("oscillating", 8)
+    assert analysis["period_strength"] > 0.9
     assert "data.prefetch_buffer_size=16" in advice(monitor)
 
 
 def test_jitter_between_stable_and_oscillating_varies():
-    found = recorded(200, lambda step: 8.0 if step % 2 else 0.0).get_bottleneck_analysis()
-    assert found["jitter"] == pytest.approx(4 / 14, rel=0.02)
-    assert found["jitter_class"] == "varying"
+    analysis = recorded(200, lambda step: 8.0 if step % 2 else 0.0).get_bottleneck_analysis()
+    assert analysis["jitter"] == pytest.approx(4 / 14, rel=0.02)
+    assert analysis["jitter_class"] == "varying"
 
 
 def test_the_python_path_is_named_with_its_share():
     monitor = recorded(20, 30.0)
     monitor.count("python_path", 40)
-    found = monitor.get_bottleneck_analysis()
-    assert found["python_path"] == {"utterances": 40, "share": 0.25, "total_ms": 0.0}
+    analysis = monitor.get_bottleneck_analysis()
+    assert analysis["python_path"] == {"utterances": 40, "share": 0.25, "total_ms": 0.0}
     assert CAUSES["python_function"].cure in advice(monitor)
     assert "the last at step 20" in monitor.get_summary_report()
 
@@ -102,8 +102,8 @@ def test_compiling_before_the_first_step_is_right_and_after_it_is_not():
     assert "nothing to mend" in advice(monitor)
     monitor.count("step.traces")
     monitor.count("step.compilations", 2)
-    found = monitor.get_bottleneck_analysis()
-    assert (found["verdict"], found["traces_after_start"]) == ("recompilation", 3)
+    analysis = monitor.get_bottleneck_analysis()
+    assert (analysis["verdict"], analysis["traces_after_start"]) == ("recompilation", 3)
     assert "3 shapes were compiled after the first step" in advice(monitor)
 
 

@@ -18,15 +18,15 @@ def tone(tmp_path) -> np.ndarray:
 
 def test_the_recording_is_no_distance_from_itself(tone):
     mel = log_mel(tone)
-    found = distortion(mel, mel)
-    assert found["mcd_db"] == found["voicing_error"] == found["pitch_error"] == 0.0
+    scores = distortion(mel, mel)
+    assert scores["mcd_db"] == scores["voicing_error"] == scores["pitch_error"] == 0.0
 
 
 def test_an_envelope_that_differs_by_a_cosine_is_as_far_as_its_root_mean_square(tone):
     mel = log_mel(tone)
     wave = 0.3 * np.cos(np.pi * 3 * (np.arange(80) + 0.5) / 80)  # a cosine of the transform itself
-    found = distortion(mel + wave, mel)
-    assert found["mcd_db"] == pytest.approx(20 / np.log(10) * 0.3 / np.sqrt(2), rel=0.02)
+    scores = distortion(mel + wave, mel)
+    assert scores["mcd_db"] == pytest.approx(20 / np.log(10) * 0.3 / np.sqrt(2), rel=0.02)
     assert distortion(mel + 1.0, mel)["mcd_db"] == pytest.approx(0.0, abs=1e-5)  # louder is no other envelope
 
 
@@ -43,10 +43,10 @@ def steady(hertz: float) -> np.ndarray:
 
 
 def test_a_higher_pitch_is_told_in_semitones():
-    found = Distortion()(Clip("a", {"synthetic": steady(200 * 2 ** (2 / 12))[:16000], "real": steady(200)}))
-    assert found["pitch_error"]["synthetic"] == pytest.approx(2.0, abs=0.1)
-    assert found["duration_ratio"]["synthetic"] == pytest.approx(16000 / 22050, abs=0.02)
-    assert found["duration_error"]["synthetic"] == pytest.approx(1 - 16000 / 22050, abs=0.02)
+    scores = Distortion()(Clip("a", {"synthetic": steady(200 * 2 ** (2 / 12))[:16000], "real": steady(200)}))
+    assert scores["pitch_error"]["synthetic"] == pytest.approx(2.0, abs=0.1)
+    assert scores["duration_ratio"]["synthetic"] == pytest.approx(16000 / 22050, abs=0.02)
+    assert scores["duration_error"]["synthetic"] == pytest.approx(1 - 16000 / 22050, abs=0.02)
 
 
 def test_another_text_has_no_distance(tone):

@@ -80,8 +80,8 @@ def test_a_sound_is_judged_once():
 
 @pytest.mark.parametrize(("judge", "package"), PACKAGES.items())
 def test_a_judge_that_is_not_installed_is_named_with_the_command(judge, package, monkeypatch):
-    found = __import__("importlib").util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == package else found(name))
+    find_spec = __import__("importlib").util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == package else find_spec(name))
     with pytest.raises(MissingExtra, match="run pip install"):
         find_judges([judge], {}, [])
     monkeypatch.setattr("myxtts.evaluation.judges.JUDGES", {name: JUDGES[name] for name in (judge, "speed")})

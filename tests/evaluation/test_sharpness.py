@@ -17,8 +17,8 @@ def test_the_recording_itself_is_as_sharp_as_itself(real):
 
 def test_blur_across_frequency_shows_in_the_bins_most(real):
     blurred = (real[:, :-2] + real[:, 1:-1] + real[:, 2:]) / 3
-    found = sharpness(blurred, real[:, 1:-1])
-    assert found.bins < 0.4 < 0.5 < found.time < 0.65
+    scores = sharpness(blurred, real[:, 1:-1])
+    assert scores.bins < 0.4 < 0.5 < scores.time < 0.65
 
 
 def test_slow_frames_have_less_spread_over_time(real):
@@ -38,17 +38,17 @@ def test_silence_as_the_recording_is_no_division_by_zero():
 def test_tensorflow_agrees_and_leaves_padding_out(real):
     lengths, made = np.array([300, 120]), 0.7 * real[::-1]
     weight = (np.arange(300)[None] < lengths[:, None]).astype(np.float32)[..., None]
-    found = sharpness_of(np.stack([made, made]), np.stack([real, real]), weight)
+    scores = sharpness_of(np.stack([made, made]), np.stack([real, real]), weight)
     whole, part = ((made[:n], real[:n]) for n in lengths)
     for name, spread in {
         "sharpness_bins": lambda mel: np.diff(mel, axis=1).std(axis=0).mean(),
         "sharpness_time": lambda mel: mel.std(axis=0).mean(),
     }.items():
         sums = [lengths @ [spread(whole[side]), spread(part[side])] for side in (0, 1)]
-        assert float(found[name]) == pytest.approx(sums[0] / sums[1], rel=1e-5)
+        assert float(scores[name]) == pytest.approx(sums[0] / sums[1], rel=1e-5)
 
 
 def test_a_validation_measures_it(model):
-    found = model.validation_of(make_batch())
-    assert 0 < float(found["sharpness_bins"]) < 1
-    assert 0 < float(found["sharpness_time"]) < 1
+    measured = model.validation_of(make_batch())
+    assert 0 < float(measured["sharpness_bins"]) < 1
+    assert 0 < float(measured["sharpness_time"]) < 1

@@ -52,8 +52,8 @@ def model(tmp_path, monkeypatch):
 
 
 def find_with(name):
-    found = arabic.importlib.util.find_spec
-    return lambda package: object() if package == name else found(package)
+    find_spec = arabic.importlib.util.find_spec
+    return lambda package: object() if package == name else find_spec(package)
 
 
 def test_words_get_vowels_and_lose_the_last_before_a_pause(model):

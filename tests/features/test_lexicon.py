@@ -68,13 +68,13 @@ def test_small_letters_match_capitals_but_not_the_other_way_round():
 
 
 @pytest.mark.parametrize(
-    ("written", "language", "found"),
+    ("written", "language", "applies"),
     [("en", "en-gb", True), ("en-gb", "en-us", False), ("EN_US", "en", True), ("zh", "zh-CN", True),
      ("farsi", "fa", True), ("*", "de", True), ("de", "en", False)],
 )  # fmt: skip
-def test_an_entry_holds_for_its_language(written, language, found):
+def test_an_entry_holds_for_its_language(written, language, applies):
     heard = said("xyzzy", language, (written, "xyzzy", "/ɑɑɑ/"))
-    assert (heard == "ɑɑɑ") == found
+    assert (heard == "ɑɑɑ") == applies
 
 
 def test_persian_words_are_found_in_any_keyboard_and_take_the_ezafe():

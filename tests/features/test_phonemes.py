@@ -199,8 +199,8 @@ else:
 
 def test_frontend_takes_every_script_in_one_call():
     texts = ["Hello.", "", "سلام", "🙂", "Bye!"]
-    found = TextFrontend().symbols(texts, "en")
-    assert [isinstance(item, list) for item in found] == [True, False, True, False, True]
+    symbols = TextFrontend().symbols(texts, "en")
+    assert [isinstance(item, list) for item in symbols] == [True, False, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -226,8 +226,8 @@ def test_no_digit_stands_for_a_consonant(word, language, ipa):
     [("英雄", "jˈi5ŋ ɕˈionɡɜ"), ("胸口", "ɕˈionɡ5 khˈou2"), ("无穷", "wˈuɜ tɕhˈionɡɜ"), ("B.十", "bˈiː.ṣˈịɜ")],
 )
 def test_chinese_syllables_that_espeak_spells_in_english_are_said(text, syllables):
-    [found] = phonemise([text], "cmn")
-    assert found == unicodedata.normalize("NFD", syllables)
+    [phonemes] = phonemise([text], "cmn")
+    assert phonemes == unicodedata.normalize("NFD", syllables)
 
 
 def test_a_killed_process_leaves_no_copy_of_the_library(tmp_path):

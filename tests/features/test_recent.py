@@ -44,8 +44,8 @@ def test_what_was_kept_cannot_be_changed_from_outside(frontend):
 def test_a_text_with_nothing_to_say_is_told_each_time(frontend):
     front, worked = frontend
     for _ in range(2):
-        (found,) = front.symbols(["..."], "en")
-        assert isinstance(found, RowError)
+        (symbols,) = front.symbols(["..."], "en")
+        assert isinstance(symbols, RowError)
     assert len(worked) == 2
 
 

@@ -249,8 +249,8 @@ def test_without_stress_only_the_marks_are_missing():
 @pytest.mark.parametrize("kind", ["phonemes", "characters"])
 def test_nothing_to_say_is_a_reason_in_its_place(kind):
     texts = ["", " \n\ufeff", "!?... —", "🙂👍🏽", "«»", "Yes."]
-    found = TextFrontend(kind).symbols(texts, "en")
-    reasons = [item.reason if isinstance(item, RowError) else "fine" for item in found]
+    symbols = TextFrontend(kind).symbols(texts, "en")
+    reasons = [item.reason if isinstance(item, RowError) else "fine" for item in symbols]
     assert reasons == ["empty_text"] * 2 + ["unpronounceable"] * 3 + ["fine"]
 
 
@@ -279,10 +279,10 @@ def test_language_decides_letters_and_marks():
 
 @given(st.lists(ANY_TEXT, max_size=5), st.sampled_from(["en", "tr", "fa", "qq"]))
 def test_characters_one_result_per_text(texts, language):
-    found = TextFrontend("characters").symbols(texts, language)
+    symbols = TextFrontend("characters").symbols(texts, language)
     alone = [TextFrontend("characters").symbols([text], language)[0] for text in texts]
-    assert list(map(str, found)) == list(map(str, alone))
-    assert all(isinstance(item, RowError) or len(item) > 2 for item in found)
+    assert list(map(str, symbols)) == list(map(str, alone))
+    assert all(isinstance(item, RowError) or len(item) > 2 for item in symbols)
 
 
 def test_settings_are_json_and_tell_every_difference():

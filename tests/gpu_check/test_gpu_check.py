@@ -39,8 +39,8 @@ def config_of(**data):
     return config
 
 
-def statuses(found):
-    return {check.name: check.status for check in found.checks}
+def statuses(outcome):
+    return {check.name: check.status for check in outcome.checks}
 
 
 def test_without_a_gpu_it_says_so_and_leaves_its_file(tmp_path, capsys, monkeypatch):
@@ -50,9 +50,9 @@ def test_without_a_gpu_it_says_so_and_leaves_its_file(tmp_path, capsys, monkeypa
         pytest.skip("there is a GPU")
     monkeypatch.chdir(tmp_path)
     assert main(["gpu-check"]) == 2
-    told = capsys.readouterr().out
-    assert "no GPU was found" in told
-    assert "next: " in told
+    printed = capsys.readouterr().out
+    assert "no GPU was found" in printed
+    assert "next: " in printed
     left = json.loads((tmp_path / "gpu-check.json").read_text())
     assert [check["name"] for check in left["checks"]] == NAMES
     assert [check["status"] for check in left["checks"]] == ["failed"] + 7 * ["skipped"]
@@ -70,8 +70,8 @@ def test_minutes_are_called_minutes(minutes, tmp_path, capsys):
 
 def test_json_is_the_file(tmp_path, capsys):
     assert main(["gpu-check", "--json", "--output", str(tmp_path / "x.json")]) == 2
-    told, left = json.loads(capsys.readouterr().out), json.loads((tmp_path / "x.json").read_text())
-    assert told["checks"] == left["checks"]
+    result, left = json.loads(capsys.readouterr().out), json.loads((tmp_path / "x.json").read_text())
+    assert result["checks"] == left["checks"]
 
 
 @pytest.mark.parametrize(
@@ -100,18 +100,18 @@ def test_a_gpu_is_described(monkeypatch):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind=None: ["card"])
     details = {"device_name": "Fake GPU", "compute_capability": (8, 9)}
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda card: details)
-    name, found = gpu_checks.device({"gpu": "1 x Fake GPU", "gpus": [{}], "driver": "0.fake"})
-    assert (name, found["driver"]) == ("/GPU:0", "0.fake")
-    assert found["gpus"] == [{"name": "Fake GPU", "compute_capability": "8.9"}]
+    name, described = gpu_checks.device({"gpu": "1 x Fake GPU", "gpus": [{}], "driver": "0.fake"})
+    assert (name, described["driver"]) == ("/GPU:0", "0.fake")
+    assert described["gpus"] == [{"name": "Fake GPU", "compute_capability": "8.9"}]
 
 
 @pytest.mark.slow
 def test_everything_on_a_cpu_that_stands_in(small, packed_voice, tmp_path):
-    told = []
-    found = GpuCheck(config_of(), tmp_path / "x.json", lambda: packed_voice, tmp_path / "run", 0.02, device="/CPU:0")
-    found.run(told.append)
-    assert told == NAMES
-    seen = {check.name: check for check in found.checks}
+    shown = []
+    outcome = GpuCheck(config_of(), tmp_path / "x.json", lambda: packed_voice, tmp_path / "run", 0.02, device="/CPU:0")
+    outcome.run(shown.append)
+    assert shown == NAMES
+    seen = {check.name: check for check in outcome.checks}
     assert seen["memory growth"].status == "skipped"
     for name in ("device", "precision", "xla", "data", "staging"):
         assert seen[name].status == "ok", seen[name]
@@ -137,9 +137,9 @@ def test_what_the_driver_says_is_taken_from_while_steps_ran(tmp_path):
     last = list(read_log(tmp_path))[-1]["time"]
     gpu = {"gpu0.utilisation_percent": 41.0, "gpu0.sm_activity_percent": 33.0}
     before = {"at": last - 100.0, "gpu0.utilisation_percent": 0.0}
-    found = gpu_training_checks._driver_says(tmp_path, [before, {"at": last, **gpu}, {"at": last + 100.0, **gpu}])
-    assert (found["gpu_utilisation_percent"], found["gpu_sm_activity_percent"]) == (41.0, 33.0)
-    assert found["gpu_power_watts"] is None
+    details = gpu_training_checks._driver_says(tmp_path, [before, {"at": last, **gpu}, {"at": last + 100.0, **gpu}])
+    assert (details["gpu_utilisation_percent"], details["gpu_sm_activity_percent"]) == (41.0, 33.0)
+    assert details["gpu_power_watts"] is None
     steps = gpu_training_checks._steps_of(tmp_path)
     assert steps["achieved_utilisation"] == 0.8  # of the last two thirds
     assert steps["utterances_per_s"] == pytest.approx(400)
@@ -164,14 +164,14 @@ def test_one_that_fails_does_not_stop_the_others(tmp_path, monkeypatch):
         raise CorpusError("no voice: run pip install hibari-tts")
 
     monkeypatch.setattr(gpu_checks, "precision", broken)
-    found = GpuCheck(config_of(), tmp_path / "x.json", no_data, tmp_path / "run", 1.0, device="/CPU:0")
-    found.run()
-    assert found.exit_code == 1
-    assert statuses(found) == dict(
+    check = GpuCheck(config_of(), tmp_path / "x.json", no_data, tmp_path / "run", 1.0, device="/CPU:0")
+    check.run()
+    assert check.exit_code == 1
+    assert statuses(check) == dict(
         zip(NAMES, ["ok", "skipped", "failed", "ok", "failed", "skipped", "skipped", "skipped"], strict=True)
     )
-    assert "RuntimeError: CUDA_ERROR_UNKNOWN" in str(found)
-    assert "pip install hibari-tts" in str(found)
+    assert "RuntimeError: CUDA_ERROR_UNKNOWN" in str(check)
+    assert "pip install hibari-tts" in str(check)
 
 
 def test_a_crash_leaves_behind_which_check_it_was(tmp_path, monkeypatch):
@@ -179,9 +179,9 @@ def test_a_crash_leaves_behind_which_check_it_was(tmp_path, monkeypatch):
         raise SystemExit  # as near as a test can come to a driver that ends the process
 
     monkeypatch.setattr(gpu_checks, "xla", crash)
-    found = GpuCheck(config_of(), tmp_path / "x.json", broken, tmp_path / "run", 1.0, device="/CPU:0")
+    check = GpuCheck(config_of(), tmp_path / "x.json", broken, tmp_path / "run", 1.0, device="/CPU:0")
     with pytest.raises(SystemExit):
-        found.run()
+        check.run()
     last = json.loads((tmp_path / "x.json").read_text())["checks"][-1]
     assert (last["name"], last["status"]) == ("xla", "running")
 
@@ -193,8 +193,8 @@ def test_nobody_is_named(tmp_path, monkeypatch):
     given = {"/srv/people/anna/x": ["/home/bela/voice", "by anna on annas-box, not savannah"], "n": (1, None, "root")}
     assert nameless(given) == {"~/x": ["~/voice", "by somebody on somebody, not savannah"], "n": [1, None, "root"]}
     config = config_of(dataset_path="/data/anna-recordings/me.cache")
-    found = GpuCheck(config, tmp_path / "x.json", broken, tmp_path / "run")
-    found.write()
+    check = GpuCheck(config, tmp_path / "x.json", broken, tmp_path / "run")
+    check.write()
     text = (tmp_path / "x.json").read_text()
     assert "anna" not in text
     assert json.loads(text)["config"]["data"]["dataset_path"] == "me.cache"

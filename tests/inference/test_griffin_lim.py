@@ -28,9 +28,9 @@ def magnitude(audio: np.ndarray) -> np.ndarray:
     return np.abs(scipy.fft.rfft(frames * hann_window(), axis=1))
 
 
-def distance(found: np.ndarray, wanted: np.ndarray) -> float:
+def distance(made: np.ndarray, wanted: np.ndarray) -> float:
     n_bins = wanted.shape[1]
-    return float(np.linalg.norm(found[:, :n_bins] - wanted) / np.linalg.norm(wanted))
+    return float(np.linalg.norm(made[:, :n_bins] - wanted) / np.linalg.norm(wanted))
 
 
 def plain_griffin_lim(wanted: np.ndarray, iterations: int) -> np.ndarray:
@@ -54,9 +54,9 @@ def plain_griffin_lim(wanted: np.ndarray, iterations: int) -> np.ndarray:
 
 def test_the_inverted_mel_has_the_mel_that_was_asked_for():
     mel = log_mel(voice_like())
-    found = invert_mel(mel)
-    assert found.min() >= 0
-    again = np.log(np.maximum(found @ mel_filters()[: found.shape[1]], 1e-5))
+    linear = invert_mel(mel)
+    assert linear.min() >= 0
+    again = np.log(np.maximum(linear @ mel_filters()[: linear.shape[1]], 1e-5))
     assert np.abs(again - mel).mean() < 2e-3
 
 

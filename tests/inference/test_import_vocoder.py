@@ -163,11 +163,11 @@ def test_no_frames_are_no_sound(vocoder):
 
 
 def test_the_folder_says_what_it_was_made_from(folder, checkpoint):
-    told = json.loads((folder / "model.json").read_text())
-    assert told["kind"] == "hifigan"
-    assert told["mel"]["sample_rate"] == 22050
-    assert told["source"]["file"] == "generator.pth.tar"
-    assert len(told["source"]["sha256"]) == 64
+    result = json.loads((folder / "model.json").read_text())
+    assert result["kind"] == "hifigan"
+    assert result["mel"]["sample_rate"] == 22050
+    assert result["source"]["file"] == "generator.pth.tar"
+    assert len(result["source"]["sha256"]) == 64
 
 
 def test_a_folder_that_is_a_vocoder_is_left_alone(checkpoint, folder):
@@ -178,12 +178,12 @@ def test_a_folder_that_is_a_vocoder_is_left_alone(checkpoint, folder):
 # ---- what goes wrong ----------------------------------------------------------------------------------------------
 
 
-def refused(tmp_path, tensors, told, **files):
-    """The import is an error that says `told`, and leaves no vocoder behind."""
+def refused(tmp_path, tensors, message, **files):
+    """The import is an error that says `message`, and leaves no vocoder behind."""
     path = torch_files.save(tmp_path / "generator.pt", {"generator": tensors})
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(content)
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=message):
         import_hifigan(path, tmp_path / "vocoder")
     assert not (tmp_path / "vocoder").exists()
 
@@ -207,7 +207,7 @@ def test_missing_unknown_and_broken_weights_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (
             {"sampling_rate": 24000, "hop_size": 300},
@@ -218,9 +218,9 @@ def test_missing_unknown_and_broken_weights_are_named(tmp_path):
         ({"resblock": "2"}, "resblock 2 instead of 1"),
     ],
 )
-def test_another_sample_rate_mel_or_version_is_refused(tmp_path, checkpoint, change, told):
+def test_another_sample_rate_mel_or_version_is_refused(tmp_path, checkpoint, change, message):
     (tmp_path / "other.json").write_text(json.dumps(UNIVERSAL | change))
-    with pytest.raises(CheckpointError, match=f"other.json describes another vocoder, with {told}"):
+    with pytest.raises(CheckpointError, match=f"other.json describes another vocoder, with {message}"):
         import_hifigan(checkpoint, tmp_path / "vocoder", tmp_path / "other.json")
     assert not (tmp_path / "vocoder").exists()
 
@@ -252,15 +252,15 @@ def test_a_pickle_that_would_run_code_runs_nothing(tmp_path, capsys):
 
     path = torch_files.save(tmp_path / "evil.pt", {"generator": random_checkpoint("none") | {"x": Evil()}})
     assert main(["import-vocoder", str(path), "-o", str(tmp_path / "vocoder")]) == 2
-    told = capsys.readouterr().err
-    assert "system" in told
-    assert "nothing of it was run" in told
+    printed = capsys.readouterr().err
+    assert "system" in printed
+    assert "nothing of it was run" in printed
     assert not (tmp_path / "it-ran").exists()
     assert not (tmp_path / "vocoder").exists()
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"mel": {"sample_rate": 24000}}, "another mel .*sample_rate 24000, not 22050"),
         ({"kind": "brass"}, "of kind 'brass'"),
@@ -268,12 +268,12 @@ def test_a_pickle_that_would_run_code_runs_nothing(tmp_path, capsys):
         ({"more": 1}, "more"),
     ],
 )
-def test_a_folder_for_something_else_is_refused_before_it_speaks(tmp_path, folder, change, told):
+def test_a_folder_for_something_else_is_refused_before_it_speaks(tmp_path, folder, change, message):
     values = json.loads((folder / "model.json").read_text())
     values["mel"] |= change.pop("mel", {})
     (tmp_path / "weights.safetensors").write_bytes(b"")
     (tmp_path / "model.json").write_text(json.dumps(values | change))
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=message):
         find_vocoder(tmp_path)
 
 

@@ -40,12 +40,12 @@ CLIPS = ("silent.wav", "short.wav", "long.wav")
 SAY_ALL = """
 import contextlib, io, json, sys
 from myxtts.cli import main
-told = {}
+answers = {}
 for name, words in json.loads(sys.argv[1]).items():
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         code = main(["say", "--model", "model", "-o", "out.wav", *words, "--json"])
-    told[name] = [code, json.loads(printed.getvalue())["error"]["message"], "tensorflow" in sys.modules]
-print(json.dumps(told))
+    answers[name] = [code, json.loads(printed.getvalue())["error"]["message"], "tensorflow" in sys.modules]
+print(json.dumps(answers))
 """
 
 
@@ -67,7 +67,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told(folder):
+def answers(folder):
     words = json.dumps({name: words for name, (words, _) in WRONG.items()})
     done = subprocess.run(
         [sys.executable, "-c", SAY_ALL, words], cwd=folder, capture_output=True, text=True, check=True
@@ -76,12 +76,12 @@ def told(folder):
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_request_is_told_before_tensorflow_is_loaded(told, name):
-    code, message, loaded = told[name]
+def test_a_wrong_request_is_told_before_tensorflow_is_loaded(answers, name):
+    code, message, loaded = answers[name]
     assert code == 2
     assert WRONG[name][1] in message
     assert not loaded
 
 
-def test_nothing_is_written(told, folder):
+def test_nothing_is_written(answers, folder):
     assert sorted(path.name for path in folder.iterdir()) == sorted(["folder.wav", "model", *CLIPS])

@@ -175,19 +175,19 @@ def test_without_a_gpu_it_is_said_once_and_nothing_is_wrong(caplog):
 
 
 def test_this_machine(tmp_path):
-    found = describe_machine(tmp_path)
-    assert json.loads(json.dumps(found)) == found
-    assert 0 < found["cpus"] <= found["cores"]
-    assert 0 < found["memory_bytes"] <= psutil.virtual_memory().total
-    assert found["tensorflow"].startswith("2.")
-    assert found["disk"]["filesystem"]
+    description = describe_machine(tmp_path)
+    assert json.loads(json.dumps(description)) == description
+    assert 0 < description["cpus"] <= description["cores"]
+    assert 0 < description["memory_bytes"] <= psutil.virtual_memory().total
+    assert description["tensorflow"].startswith("2.")
+    assert description["disk"]["filesystem"]
 
 
 def test_fewer_cores_by_affinity_or_quota(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5})
     monkeypatch.setattr(description_room, "cgroup_limits", lambda: (1.5, 1 << 20))
-    found = describe_machine()
-    assert (found["cpus"], found["memory_bytes"]) == (1.5, 1 << 20)
+    description = describe_machine()
+    assert (description["cpus"], description["memory_bytes"]) == (1.5, 1 << 20)
     monkeypatch.setattr(description_room, "cgroup_limits", lambda: (None, None))
     assert describe_machine()["cpus"] == 3
 
@@ -244,7 +244,7 @@ def test_cgroup_limits(tmp_path, name):
 
 def test_a_disk_that_cannot_be_described_is_not_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(psutil, "disk_partitions", refuse)
-    found = describe_disk(tmp_path / "not there yet")
-    assert found == {
+    description = describe_disk(tmp_path / "not there yet")
+    assert description == {
         "path": str(tmp_path / "not there yet"), "filesystem": None, "device": None, "rotational": None
     }  # fmt: skip

@@ -52,8 +52,8 @@ def test_a_call_that_is_not_supported_costs_its_column_only(caplog, function, lo
     caplog.set_level(logging.INFO)
     gpus = Gpus(FakeNvml(fails=[function]))
     for _ in range(3):
-        found = gpus.read()
-    assert set(found) == {f"gpu0.{name}" for name in set(COLUMNS) - lost}
+        reading = gpus.read()
+    assert set(reading) == {f"gpu0.{name}" for name in set(COLUMNS) - lost}
     assert set(gpus.dropped) == {f"gpu0.{name}" for name in lost}
     assert len(caplog.messages) == len(lost)
     gpus.close()
@@ -76,8 +76,8 @@ def test_a_package_without_gpm():
     class FakeOldNvml(FakeNvml):
         nvmlGpmQueryDeviceSupport = property()  # raises AttributeError, as a missing function does
 
-    found = Gpus(FakeOldNvml()).read()
-    assert set(found) == {f"gpu0.{name}" for name in set(COLUMNS) - {"sm_activity_percent"}}
+    reading = Gpus(FakeOldNvml()).read()
+    assert set(reading) == {f"gpu0.{name}" for name in set(COLUMNS) - {"sm_activity_percent"}}
 
 
 @pytest.mark.parametrize("function", ["nvmlInit", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex"])

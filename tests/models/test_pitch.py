@@ -58,9 +58,9 @@ def test_padding_changes_no_frame():
     mel = sing(160.0, noise=0.05)
     padded = np.pad(mel, ((0, 60), (0, 0)), constant_values=LOG_FLOOR)
     inside = (np.arange(len(padded)) < len(mel)).astype(np.float32)[None, :, None]
-    found = pitch_of(padded[None], inside).numpy()[0]
-    np.testing.assert_allclose(found[: len(mel)], read(mel), atol=1e-5)
-    assert found[len(mel) :, 1].max() == 0
+    pitch = pitch_of(padded[None], inside).numpy()[0]
+    np.testing.assert_allclose(pitch[: len(mel)], read(mel), atol=1e-5)
+    assert pitch[len(mel) :, 1].max() == 0
 
 
 def test_harmonics_are_those_of_the_pitch():

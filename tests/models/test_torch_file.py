@@ -30,11 +30,11 @@ def tensors() -> dict:
 
 @FORMATS
 def test_tensors_come_back_as_they_were_saved(tmp_path, tensors, older):
-    found = read_tensors(torch_files.save(tmp_path / "file.pt", {"step": 3, "generator": tensors}, older), "generator")
-    assert list(found) == list(tensors)
+    loaded = read_tensors(torch_files.save(tmp_path / "file.pt", {"step": 3, "generator": tensors}, older), "generator")
+    assert list(loaded) == list(tensors)
     for name, array in tensors.items():
-        assert found[name].dtype == array.dtype
-        np.testing.assert_array_equal(found[name], array)
+        assert loaded[name].dtype == array.dtype
+        np.testing.assert_array_equal(loaded[name], array)
 
 
 @FORMATS
@@ -154,16 +154,16 @@ def test_a_value_that_holds_itself_is_read_to_its_end(tmp_path, tensors):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "neither a zip nor a pickle"),
         (b"RIFF1234", "neither a zip nor a pickle"),
         (b"PK\x05\x06" + b"\0" * 18, "zip without data.pkl"),
     ],
 )
-def test_other_files_are_named_as_such(tmp_path, content, told):
+def test_other_files_are_named_as_such(tmp_path, content, message):
     (tmp_path / "other.bin").write_bytes(content)
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=message):
         read_tensors(tmp_path / "other.bin")
 
 

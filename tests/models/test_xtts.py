@@ -26,8 +26,8 @@ def gradients(model: XTTS, batch: dict, term: str | None = None) -> dict[str, np
     with tf.GradientTape() as tape:
         losses, _ = model.losses_of(batch, SEED, STEP)
         loss = losses[term] if term else tf.add_n(list(losses.values()))
-    found = tape.gradient(loss, variables, unconnected_gradients="zero")
-    return {path: np.asarray(gradient) for path, gradient in found.items()}
+    gradients = tape.gradient(loss, variables, unconnected_gradients="zero")
+    return {path: np.asarray(gradient) for path, gradient in gradients.items()}
 
 
 def norm(arrays) -> float:
@@ -36,8 +36,8 @@ def norm(arrays) -> float:
 
 @pytest.mark.parametrize("term", TRAINS)
 def test_each_loss_term_trains_the_parts_it_is_meant_to(model, term):
-    found = gradients(model, make_batch(), term)
-    norms = {part: norm(found[path] for path in found if path.startswith(f"xtts/{part}/")) for part in PARTS}
+    by_part = gradients(model, make_batch(), term)
+    norms = {part: norm(by_part[path] for path in by_part if path.startswith(f"xtts/{part}/")) for part in PARTS}
     assert {part for part, size in norms.items() if size > 1e-4} == TRAINS[term], norms
     assert {part for part, size in norms.items() if size > 0} == TRAINS[term], norms
 
@@ -49,8 +49,8 @@ def test_every_variable_gets_a_gradient(model):
 
 def test_a_reference_of_the_clip_itself_trains_the_reference_encoder_too(model):
     batch = {name: value for name, value in make_batch().items() if not name.startswith("reference")}
-    found = gradients(model, batch, "mel")
-    assert norm(found[path] for path in found if "reference_encoder" in path) > 1e-4
+    by_part = gradients(model, batch, "mel")
+    assert norm(by_part[path] for path in by_part if "reference_encoder" in path) > 1e-4
 
 
 def test_rows_of_weight_0_contribute_nothing(model):
@@ -82,9 +82,9 @@ def test_padding_changes_nothing(model, frames):
     for name, more, value in (("mel", 23, LOG_FLOOR), ("reference", 8, LOG_FLOOR), ("tokens", 6, 0)):
         sides = [(0, 0), (0, more), (0, 0)][: alone[name].ndim]
         padded[name] = np.pad(alone[name], sides, constant_values=value)
-    expected, found = model.validation_of(alone), model.validation_of(padded)
+    expected, measured = model.validation_of(alone), model.validation_of(padded)
     for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-4, err_msg=name)
+        np.testing.assert_allclose(measured[name], value, rtol=1e-4, err_msg=name)
 
 
 def test_the_seed_decides_everything(model):

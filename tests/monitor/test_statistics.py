@@ -23,8 +23,8 @@ NOISE = {
 @pytest.mark.parametrize("kind", NOISE)
 def test_noise_is_no_oscillation(kind):
     series = [NOISE[kind](np.random.default_rng(seed), n) for n in (24, 60, 200, 1000) for seed in range(250)]
-    found = [each for each in map(oscillation, series) if each is not None]
-    assert len(found) < 10, found  # of 1,000
+    patterns = [each for each in map(oscillation, series) if each is not None]
+    assert len(patterns) < 10, patterns  # of 1,000
 
 
 @pytest.mark.parametrize("period", [2, 3, 8, 13, 50])
@@ -33,10 +33,10 @@ def test_every_nth_step_slow(period, noise):
     for seed in range(20):
         random = np.random.default_rng(seed)
         slow = (np.arange(1000) + random.integers(period)) % period == 0
-        found = oscillation(10 + 5 * slow + noise * random.normal(size=1000))
-        assert found is not None
-        assert found[0] == period
-        assert 0.25 < found[1] <= 1.0
+        pattern = oscillation(10 + 5 * slow + noise * random.normal(size=1000))
+        assert pattern is not None
+        assert pattern[0] == period
+        assert 0.25 < pattern[1] <= 1.0
 
 
 @pytest.mark.parametrize("period", [5, 8, 20, 60])
@@ -44,9 +44,9 @@ def test_a_wave(period):
     for seed in range(20):
         random = np.random.default_rng(seed)
         wave = 2 * np.sin(2 * np.pi * np.arange(1000) / period + random.uniform(0, 6))
-        found = oscillation(10 + wave + 0.3 * random.normal(size=1000))
-        assert found is not None
-        assert abs(found[0] - period) <= max(period // 16, 0)
+        pattern = oscillation(10 + wave + 0.3 * random.normal(size=1000))
+        assert pattern is not None
+        assert abs(pattern[0] - period) <= max(period // 16, 0)
 
 
 def test_a_buffer_that_runs_dry_in_a_short_record():
@@ -74,10 +74,10 @@ def test_too_few_constant_or_broken_values_have_no_period(values):
 @settings(max_examples=100)
 @given(st.lists(st.floats(0, 1e6), min_size=24, max_size=200))
 def test_any_series_gives_none_or_a_period_that_fits_four_times(values):
-    found = oscillation(values)
-    if found is not None:
-        assert 2 <= found[0] <= len(values) // 4
-        assert 0.25 <= found[1] <= 1.0
+    pattern = oscillation(values)
+    if pattern is not None:
+        assert 2 <= pattern[0] <= len(values) // 4
+        assert 0.25 <= pattern[1] <= 1.0
 
 
 def test_step_statistics_by_hand():

@@ -172,34 +172,34 @@ def test_sampled_voices_lie_between_the_seen_ones_and_apart():
     random = np.random.default_rng(0)
     names = [*HELD_OUT, *(f"af_{number}" for number in range(20))]
     voices = {name: random.standard_normal((64, 256)).astype(np.float32) for name in names}
-    found = sample_voices(voices, 30, 0)
-    assert list(found)[:2] == ["mix000", "mix001"]
+    sampled = sample_voices(voices, 30, 0)
+    assert list(sampled)[:2] == ["mix000", "mix001"]
     tables = np.stack(list(seen(voices).values()))
     mean = tables.mean(0)
-    styles = np.stack([table - mean for table in found.values()])[:, 60]
+    styles = np.stack([table - mean for table in sampled.values()])[:, 60]
     known = (tables - mean)[:, 60]
     weights = np.linalg.lstsq(known.T, styles.T, rcond=None)[0]
     np.testing.assert_allclose(known.T @ weights, styles.T, atol=1e-3)  # nothing of a held-out voice is needed
     units = styles / np.linalg.norm(styles, axis=1, keepdims=True)
     assert (units @ units.T - np.eye(len(units))).max() < TOO_NEAR
     again = sample_voices(voices, 30, 0)
-    assert all((again[name] == table).all() for name, table in found.items())
+    assert all((again[name] == table).all() for name, table in sampled.items())
 
 
 @pytest.mark.parametrize("language", ["en-us", "en-gb", "es", "fr-fr", "it", "pt-br", "hi", "de"])
 def test_sentences_are_many_and_varied(language):
     from recipes.many_voices.sentences import LONGEST, SHORTEST, sentences
 
-    found = list(islice(sentences(language, 0), 800))
-    assert found == list(islice(sentences(language, 0), 800))
-    assert len(set(found)) == 800
-    assert all(SHORTEST <= len(text) <= LONGEST for text in found)
-    assert any(text.endswith("?") for text in found)
-    assert any(text.endswith("!") for text in found)
-    words = [len(text.split()) for text in found]
+    texts = list(islice(sentences(language, 0), 800))
+    assert texts == list(islice(sentences(language, 0), 800))
+    assert len(set(texts)) == 800
+    assert all(SHORTEST <= len(text) <= LONGEST for text in texts)
+    assert any(text.endswith("?") for text in texts)
+    assert any(text.endswith("!") for text in texts)
+    words = [len(text.split()) for text in texts]
     assert min(words) <= 3
     assert max(words) >= 14
-    assert not any(character in "{}|~0123456789" for text in found for character in text)
+    assert not any(character in "{}|~0123456789" for text in texts for character in text)
 
 
 def test_espeak_becomes_the_symbols_of_kokoro():

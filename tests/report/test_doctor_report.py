@@ -21,10 +21,10 @@ from myxtts.report.doctor import write_doctor_report
 GALLERY = json.loads((Path(__file__).parents[1] / "doctor" / "gallery.json").read_text())
 
 
-def page_of(tmp_path, found, done=None, samples=()):
+def page_of(tmp_path, diagnosis, done=None, samples=()):
     config = XTTSConfig()
     config.data.dataset_path = f"/data/{EVIL}"
-    write_doctor_report(tmp_path / "doctor.html", f"emulated {EVIL}", found, done, config, samples, {"cpu": EVIL})
+    write_doctor_report(tmp_path / "doctor.html", f"emulated {EVIL}", diagnosis, done, config, samples, {"cpu": EVIL})
     return assert_harmless((tmp_path / "doctor.html").read_text())
 
 
@@ -32,12 +32,12 @@ def page_of(tmp_path, found, done=None, samples=()):
     "case", [case for case in GALLERY if case["verdict"] != "healthy"], ids=lambda case: case["case"]
 )
 def test_every_sick_pipeline_has_a_sentence_and_its_prediction(case, tmp_path):
-    found = judge(Measurements.from_dict(case["measured"]))
-    page = page_of(tmp_path, found)
-    assert page.text["verdict"].endswith(f" {VERDICTS[found.verdict].words}.")
-    gain = found.predicted(found.cures[0])["gain"]
+    diagnosis = judge(Measurements.from_dict(case["measured"]))
+    page = page_of(tmp_path, diagnosis)
+    assert page.text["verdict"].endswith(f" {VERDICTS[diagnosis.verdict].words}.")
+    gain = diagnosis.predicted(diagnosis.cures[0])["gain"]
     assert (f"{gain:.1f}×" if gain < 9.95 else f"{gain:,.0f}×") in page.text["cures"]
-    assert page.text["rate"] in (f"{found.utterances_per_second:,.0f}", f"{found.utterances_per_second:.1f}")
+    assert page.text["rate"] in (f"{diagnosis.utterances_per_second:,.0f}", f"{diagnosis.utterances_per_second:.1f}")
 
 
 def test_predicted_stands_against_achieved(tmp_path):
@@ -59,14 +59,15 @@ def test_predicted_stands_against_achieved(tmp_path):
 
 def test_a_healthy_pipeline_is_told_so(tmp_path):
     sick = Measurements.from_dict(GALLERY[0]["measured"])
-    found = judge(replace(sick, loop_ms=8.3, wait_ms=0.1, compute_ms=8.2, loader_ms=0.6, intervals_ms=[], stages={}))
-    page = page_of(tmp_path, found)
+    healthy = replace(sick, loop_ms=8.3, wait_ms=0.1, compute_ms=8.2, loader_ms=0.6, intervals_ms=[], stages={})
+    diagnosis = judge(healthy)
+    page = page_of(tmp_path, diagnosis)
     assert page.text["verdict"] == f"The step waited 1.2{NBSP}% of its time for data."
     assert Reader((tmp_path / "doctor.html").read_text()).text.get("cures") is None
 
 
 def test_the_verb_watches_the_machine_and_writes_the_page(tmp_path, monkeypatch, capsys):
-    found = judge(Measurements.from_dict(GALLERY[0]["measured"]))
+    diagnosis = judge(Measurements.from_dict(GALLERY[0]["measured"]))
 
     made = []
 
@@ -79,13 +80,13 @@ def test_the_verb_watches_the_machine_and_writes_the_page(tmp_path, monkeypatch,
         progress("data")
         while len(made[0].samples) < 2:
             time.sleep(0.01)
-        return found
+        return diagnosis
 
     monkeypatch.setattr("myxtts.machine.sampler.MachineSampler", QuickSampler)
     monkeypatch.setattr("myxtts.doctor.treatment.examine", examine)
     words = ["doctor", "--data", str(tmp_path), "--step-ms", "10", "--html", str(tmp_path / "d.html"), "--json"]
     assert main(words) == 1
-    assert json.loads(capsys.readouterr().out)["verdict"] == found.verdict
+    assert json.loads(capsys.readouterr().out)["verdict"] == diagnosis.verdict
     page = Reader((tmp_path / "d.html").read_text())
-    assert page.text["utilisation"] == f"{100 * found.utilisation:.0f}{NBSP}%"
+    assert page.text["utilisation"] == f"{100 * diagnosis.utilisation:.0f}{NBSP}%"
     assert any(value.startswith(f"CPU,{NBSP}%") for _, name, value in page.attributes if name == "aria-label")

@@ -9,7 +9,7 @@ SCORES = {"distillmos": {"synthetic": 2.5, "copy": 3.9, "real": 4.5}, "mcd_db": 
 PNG = b"\x89PNG\r\n"
 
 
-def found(**more):
+def evaluation(**more):
     row = {"text": "One.", "scores": SCORES}
     return {"sentences": 1, "scores": SCORES, "missing": {}, "rows": [row]} | more
 
@@ -17,7 +17,7 @@ def found(**more):
 def test_the_page_holds_every_number_sound_and_picture(tmp_path):
     sounds = {kind: np.sin(np.arange(22050 * 20) / 9).astype(np.float32) for kind in ("synthetic", "copy", "real")}
     clip = Heard("One.", "anna", sounds, dict.fromkeys(sounds, PNG), {"synthetic": "won"})
-    write_evaluation(tmp_path / "a.html", "runs/a", found(), [clip], matrix=PNG)
+    write_evaluation(tmp_path / "a.html", "runs/a", evaluation(), [clip], matrix=PNG)
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert_harmless(text)
     for number in ("2.50", "3.90", "4.50", "2.64", "0.74", "heard: won", "higher is better"):
@@ -28,12 +28,12 @@ def test_the_page_holds_every_number_sound_and_picture(tmp_path):
 
 
 def test_a_number_that_nobody_gave_is_a_dash(tmp_path):
-    write_evaluation(tmp_path / "a.html", "runs/a", found(), [])
+    write_evaluation(tmp_path / "a.html", "runs/a", evaluation(), [])
     assert "\u2013" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 def test_texts_from_outside_are_escaped(tmp_path):
     clip = Heard(EVIL, EVIL, {"real": np.zeros(2000, np.float32)}, {}, {"real": EVIL})
-    told = found(missing={"dnsmos": EVIL}, rows=[{"text": EVIL, "scores": SCORES}])
-    write_evaluation(tmp_path / "a.html", EVIL, told, [clip])
+    hostile = evaluation(missing={"dnsmos": EVIL}, rows=[{"text": EVIL, "scores": SCORES}])
+    write_evaluation(tmp_path / "a.html", EVIL, hostile, [clip])
     assert_harmless((tmp_path / "a.html").read_text(encoding="utf-8"))

@@ -136,11 +136,11 @@ def test_a_stall_of_one_step_in_ten_thousand_is_not_hidden(long_page):
     page = Reader(long_page.read_text())
     hovers = [title for title in page.titles if f"longest 640{NBSP}ms at {HICCUP:,}" in title]
     assert len(hovers) == 2  # in the wide and in the narrow picture
-    told = next(
+    note = next(
         value for _, name, value in page.attributes if name == "aria-label" and value.startswith("Time per step")
     )
-    assert f"{len(STALLED) + 1} of 9,998 steps waited more than" in told
-    assert f"longest wait was 640{NBSP}ms at step {HICCUP:,}" in told
+    assert f"{len(STALLED) + 1} of 9,998 steps waited more than" in note
+    assert f"longest wait was 640{NBSP}ms at step {HICCUP:,}" in note
 
 
 @settings(max_examples=60)
@@ -278,8 +278,8 @@ def test_the_bench_names_the_best_loader_and_what_it_beats(tmp_path):
         == f"The mapped loader keeps a device with a step of 10{NBSP}ms busy 98{NBSP}% of the time."
     )
     assert page.text["rate"] == "50,000"
-    told = f"100× the rate of the python loader, which would keep it busy 16{NBSP}% of the time"
-    assert told in (tmp_path / "bench.html").read_text()
+    sentence = f"100× the rate of the python loader, which would keep it busy 16{NBSP}% of the time"
+    assert sentence in (tmp_path / "bench.html").read_text()
     assert f"16{NBSP}%" in page.text["utilisation"]
 
 
@@ -301,8 +301,8 @@ def test_what_the_emulation_loses_is_no_waiting(tmp_path):
 def test_the_verb_writes_beside_the_log_or_where_it_is_told(tmp_path, capsys):
     run = write_log(tmp_path / "run", [step(n) for n in range(1, 30)])
     assert main(["report", str(run), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == {"report": str(run / "report.html"), "bytes": (run / "report.html").stat().st_size}
+    result = json.loads(capsys.readouterr().out)
+    assert result == {"report": str(run / "report.html"), "bytes": (run / "report.html").stat().st_size}
     assert main(["doctor", "--run", str(run), "--html", str(tmp_path / "d.html")]) == 0
     assert Reader((tmp_path / "d.html").read_text()).text["steps"] == "29"
     assert sorted(path.name for path in run.iterdir()) == ["log.jsonl", "report.html"]  # nothing temporary is left

@@ -52,6 +52,6 @@ def end_server(server) -> str:
 
 @pytest.fixture(scope="session")
 def server(models, tmp_path_factory):
-    found = start_server(models, tmp_path_factory.mktemp("server"))
-    yield found
-    assert "Traceback" not in end_server(found)
+    started = start_server(models, tmp_path_factory.mktemp("server"))
+    yield started
+    assert "Traceback" not in end_server(started)

@@ -225,10 +225,10 @@ def test_metrics_count_what_was_answered(server):
 
 
 def test_the_description_names_every_field_and_route(server):
-    told = ask(server[0], "GET", "/openapi.json").json
-    fields = told["paths"]["/v1/audio/speech"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    answer = ask(server[0], "GET", "/openapi.json").json
+    fields = answer["paths"]["/v1/audio/speech"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     from myxtts.serving.order import FIELDS
 
     assert set(fields["properties"]) == set(FIELDS)
     assert fields["properties"]["input"]["maxLength"] == 50
-    assert {"/v1/audio/voices", "/v1/models", "/health", "/metrics"} <= set(told["paths"])
+    assert {"/v1/audio/voices", "/v1/models", "/health", "/metrics"} <= set(answer["paths"])

@@ -31,9 +31,9 @@ def encode(kind: str, sound: np.ndarray, piece: int) -> list[bytes]:
 
 @pytest.mark.parametrize("kind", formats())
 def test_nothing_of_the_sound_is_lost(kind):
-    found, rate = samples(kind, b"".join(encode(kind, tones(), 16_384)))
-    assert SECONDS <= len(found) / rate + 1e-3 < SECONDS + 0.15  # codecs begin and end with some silence
-    end = found[-int(0.25 * rate) :]
+    decoded, rate = samples(kind, b"".join(encode(kind, tones(), 16_384)))
+    assert SECONDS <= len(decoded) / rate + 1e-3 < SECONDS + 0.15  # codecs begin and end with some silence
+    end = decoded[-int(0.25 * rate) :]
     spectrum = np.abs(np.fft.rfft(end * np.hanning(len(end))))
     hertz = np.fft.rfftfreq(len(end), 1 / rate)
     tail = spectrum[np.abs(hertz - TAIL_HZ) < 40].max()

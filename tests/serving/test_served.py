@@ -16,9 +16,9 @@ def test_models_are_named_by_their_folder_or_as_told(models):
     assert [*served.known] == ["own", "tts-1"]
     assert (served.first.has_voice, served.find("tts-1").has_voice) == (True, False)
     assert served.loaded() == []
-    with pytest.raises(Problem, match="'alloy' is not served: choose one of own, tts-1") as found:
+    with pytest.raises(Problem, match="'alloy' is not served: choose one of own, tts-1") as error:
         served.find("alloy")
-    assert found.value.status == 404
+    assert error.value.status == 404
 
 
 def test_what_cannot_be_served_is_said_at_the_start(models, tmp_path):
@@ -35,9 +35,9 @@ def test_one_makes_room_for_another_but_not_while_it_speaks(models):
     served = Served([str(models.own), str(models.voiceless)], room_for_one, NEVER)
     with served.use("own") as loaded:
         assert loaded.own_voice is not None
-        with pytest.raises(Problem, match="no room for voiceless") as found, served.use("voiceless"):
+        with pytest.raises(Problem, match="no room for voiceless") as error, served.use("voiceless"):
             pass
-        assert found.value.status == 429
+        assert error.value.status == 429
         with served.use("own") as again:
             assert again is loaded
     with served.use("voiceless") as other:

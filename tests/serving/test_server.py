@@ -50,8 +50,8 @@ def test_it_is_what_the_synthesizer_says(models, spoken):
 @pytest.mark.parametrize("kind", formats())
 def test_every_format_holds_all_of_it(client, spoken, kind):
     answer = client.audio.speech.create(model="anna", voice="default", input=TEXT, response_format=kind)
-    found, rate = samples(kind, answer.content)
-    assert len(spoken) / 22_050 <= len(found) / rate + 1e-3 < len(spoken) / 22_050 + 0.15
+    decoded, rate = samples(kind, answer.content)
+    assert len(spoken) / 22_050 <= len(decoded) / rate + 1e-3 < len(spoken) / 22_050 + 0.15
 
 
 def test_a_stream_is_the_same_sound(client, spoken):
@@ -75,12 +75,12 @@ def test_speed_language_and_seed(client, spoken):
 
 def test_errors_are_those_of_the_client(client):
     create = client.audio.speech.create
-    with pytest.raises(openai.NotFoundError) as found:
+    with pytest.raises(openai.NotFoundError) as error:
         create(model="tts-1", voice="alloy", input=TEXT)
-    assert found.value.code == "model_not_found"
-    with pytest.raises(openai.BadRequestError) as found:
+    assert error.value.code == "model_not_found"
+    with pytest.raises(openai.BadRequestError) as error:
         create(model="anna", voice="nobody", input=TEXT)
-    assert found.value.param == "voice"
+    assert error.value.param == "voice"
     with pytest.raises(openai.BadRequestError, match="empty text"):
         create(model="anna", voice="alloy", input="   ")
     with pytest.raises(openai.BadRequestError, match="no voice of its own"):
@@ -181,14 +181,14 @@ def talk(port: int, *events, last: str) -> list:
     from wyoming.client import AsyncTcpClient
 
     async def run():
-        found = []
+        received = []
         async with AsyncTcpClient("127.0.0.1", port) as connection:
             for event in events:
                 await connection.write_event(event.event())
-            while not found or found[-1].type != last:
-                found.append(await asyncio.wait_for(connection.read_event(), 300))
-                assert found[-1] is not None
-        return found
+            while not received or received[-1].type != last:
+                received.append(await asyncio.wait_for(connection.read_event(), 300))
+                assert received[-1] is not None
+        return received
 
     return asyncio.run(run())
 
@@ -222,8 +222,8 @@ def test_wyoming_speaks_while_the_text_still_comes(server, spoken):
     chunks = [SynthesizeChunk(TEXT[start : start + 5]) for start in range(0, len(TEXT), 5)]
     sent = [SynthesizeStart(), *chunks, Synthesize(TEXT), SynthesizeStop()]
     events = talk(server.wyoming, *sent, last="synthesize-stopped")
-    found = sound_of(events)
-    assert 0.5 * len(spoken) < len(found) <= len(spoken)  # the pauses between the sentences are the sender's
+    sound = sound_of(events)
+    assert 0.5 * len(spoken) < len(sound) <= len(spoken)  # the pauses between the sentences are the sender's
 
 
 def test_wyoming_survives_what_is_not_wyoming(server):

@@ -53,10 +53,10 @@ def test_fields_are_read(fields, expected):
     ],
 )
 def test_what_is_wrong_is_named(fields, param):
-    with pytest.raises(Problem) as found:
+    with pytest.raises(Problem) as error:
         read(**fields)
-    assert found.value.status == 400
-    assert found.value.body()["error"]["param"] == param
+    assert error.value.status == 400
+    assert error.value.body()["error"]["param"] == param
 
 
 BROKEN = [
@@ -73,9 +73,9 @@ BROKEN = [
 
 @pytest.mark.parametrize("body", BROKEN)
 def test_what_is_not_json_is_refused(body):
-    with pytest.raises(Problem) as found:
+    with pytest.raises(Problem) as error:
         read_order(body, 100)
-    assert (found.value.status, found.value.code) == (400, "invalid_json")
+    assert (error.value.status, error.value.code) == (400, "invalid_json")
 
 
 anything = st.recursive(

@@ -53,15 +53,15 @@ def test_what_was_saved_is_loaded(checkpoints):
     path = checkpoints.save(12, tensors_of(12), state, DESCRIPTION, metric=0.25)
     assert path == checkpoints.folder / "step-12"
     assert names_in(path) == FILES
-    found = checkpoints.load()
-    assert (found.path, found.step, found.metric, found.description) == (path, 12, 0.25, DESCRIPTION)
-    assert found.state == {"seed": 7, "plan": {"cache": "abc"}, "lr": 0.5, "big": 2**60, "loss": "NaN", "x": 0.1}
-    assert found.tensors.keys() == tensors_of(12).keys()
+    loaded = checkpoints.load()
+    assert (loaded.path, loaded.step, loaded.metric, loaded.description) == (path, 12, 0.25, DESCRIPTION)
+    assert loaded.state == {"seed": 7, "plan": {"cache": "abc"}, "lr": 0.5, "big": 2**60, "loss": "NaN", "x": 0.1}
+    assert loaded.tensors.keys() == tensors_of(12).keys()
     for stem, arrays in tensors_of(12).items():
-        assert found.tensors[stem].keys() == arrays.keys()
+        assert loaded.tensors[stem].keys() == arrays.keys()
         for name, array in arrays.items():
-            np.testing.assert_array_equal(found.tensors[stem][name], array)
-            assert found.tensors[stem][name].dtype == array.dtype
+            np.testing.assert_array_equal(loaded.tensors[stem][name], array)
+            assert loaded.tensors[stem][name].dtype == array.dtype
     body = json.loads((path / STATE).read_text())
     assert body["format"] == 2
     assert sorted([*body["files"], STATE]) == FILES
@@ -129,9 +129,9 @@ def flip(path):
 def test_damage_is_named_and_the_one_before_is_taken(checkpoints, caplog, name, harm):
     save(checkpoints, 1, 2)
     harm(checkpoints.folder / "step-2" / name)
-    found = checkpoints.latest_intact()
-    assert found.step == 1
-    np.testing.assert_array_equal(found.tensors["weights"]["encoder/kernel"], np.full(64, 1.0))
+    loaded = checkpoints.latest_intact()
+    assert loaded.step == 1
+    np.testing.assert_array_equal(loaded.tensors["weights"]["encoder/kernel"], np.full(64, 1.0))
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
     assert str(checkpoints.folder / "step-2" / name) in record.message

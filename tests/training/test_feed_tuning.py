@@ -61,24 +61,28 @@ def test_a_hand_over_is_no_wait_however_short_the_step():
 
 def test_the_first_thing_that_helps_enough_ends_the_search():
     ideas = candidates(DataConfig().filled({"num_workers": 2, "prefetch_buffer_size": 4}), 8, gpu=False)
-    found, tried, steps = run_search(search_feed(ideas, STALLED), lambda knobs: 0.1 if "num_workers" in knobs else 10.0)
-    assert found.settings == {"prefetch_buffer_size": 16, "num_workers": 8}
+
+    def waits(knobs):
+        return 0.1 if "num_workers" in knobs else 10.0
+
+    result, tried, steps = run_search(search_feed(ideas, STALLED), waits)
+    assert result.settings == {"prefetch_buffer_size": 16, "num_workers": 8}
     assert (len(tried), steps) == (1, 16)
-    assert (found.before, found.after) == (0.5, pytest.approx(0.1 / 10.1))
+    assert (result.before, result.after) == (0.5, pytest.approx(0.1 / 10.1))
 
 
 def test_ideas_are_tried_on_top_of_what_helped_a_little():
     ideas = [{"prefetch_buffer_size": 16}, {"num_workers": 8}, {"num_workers": 1}]
     waits = {(): 10.0, ("prefetch_buffer_size",): 5.0, ("num_workers", "prefetch_buffer_size"): 2.0}
-    found, tried, _ = run_search(search_feed(ideas, STALLED), lambda knobs: waits[tuple(sorted(knobs))])
+    result, tried, _ = run_search(search_feed(ideas, STALLED), lambda knobs: waits[tuple(sorted(knobs))])
     assert tried == [ideas[0], ideas[0] | ideas[1], ideas[0] | ideas[2]]
-    assert found.settings == ideas[0] | ideas[1]  # the third is no better than the second
+    assert result.settings == ideas[0] | ideas[1]  # the third is no better than the second
 
 
 def test_what_helps_nothing_is_not_kept():
     ideas = candidates(DataConfig(), 8, gpu=True)
-    found, tried, _ = run_search(search_feed(ideas, STALLED), lambda _: 9.0)
-    assert (found.settings, len(tried)) == ({}, len(ideas))
+    result, tried, _ = run_search(search_feed(ideas, STALLED), lambda _: 9.0)
+    assert (result.settings, len(tried)) == ({}, len(ideas))
 
 
 def test_the_search_ends_in_time_however_long_a_step_takes():
@@ -149,10 +153,10 @@ def batches_of(run) -> list:
 def test_a_run_that_waits_changes_its_feed_and_nothing_else(voice_cache, tmp_path, waiting, own_folder, capsys):
     train(not_given(), voice_cache, tmp_path / "run")
     assert waiting.settings == [2, 8, 8]  # as begun, the trial, and what was kept
-    told = capsys.readouterr().err
-    assert "the first steps waited 75% of their time for data: trying other settings of the feed" in told
-    assert "kept prefetch_buffer_size 2 -> 8" in told
-    assert "0% of the time is waiting now, 75% before" in told
+    printed = capsys.readouterr().err
+    assert "the first steps waited 75% of their time for data: trying other settings of the feed" in printed
+    assert "kept prefetch_buffer_size 2 -> 8" in printed
+    assert "0% of the time is waiting now, 75% before" in printed
     assert load(tmp_path / "run" / "config.yaml").data.prefetch_buffer_size == 8
     assert [line["prefetch_buffer_size"] for line in read_log(tmp_path / "run") if line.get("event") == "feed_settings"
             ] == [8, 8]  # fmt: skip

@@ -57,9 +57,9 @@ def _in_turn(marks: list[float]):
     from myxtts.evaluation.evaluate import evaluate
 
     def one_more(*arguments):
-        found = evaluate(*arguments)
+        evaluation = evaluate(*arguments)
         marks[:] = marks[1:] or marks
-        return found
+        return evaluation
 
     return one_more
 
@@ -72,9 +72,9 @@ def test_the_best_checkpoint_is_the_one_that_a_judge_likes_best(cache, tmp_path,
     assert [line["step"] for line in lines] == [2, 4, 6]
     assert [line["scores"]["distillmos"]["synthetic"] for line in lines] == [2.0, 4.0, 3.0]
     assert set(lines[0]["scores"]["sharpness_bins"]) == {"synthetic", "copy"}
-    told = capsys.readouterr().err
-    assert "run pip install speechmos" in told
-    assert "judges distillmos 4.000" in told
+    printed = capsys.readouterr().err
+    assert "run pip install speechmos" in printed
+    assert "judges distillmos 4.000" in printed
     page = write_run_report(tmp_path / "run").read_text(encoding="utf-8")
     assert 'id="judged"' in page
     with pytest.raises(CheckpointError, match="chose its best by distillmos, not mel_error"):

@@ -111,8 +111,8 @@ def test_a_torn_end_is_cut_off_and_told(tmp_path, torn, caplog):
     assert len(steps_of(tmp_path)) == 3  # a reader may come first
     write_steps(tmp_path, 4, 4)
     assert (tmp_path / LOG).read_bytes().startswith(whole + b'{"time":')
-    told = [line for line in read_log(tmp_path) if line["kind"] == "event"]
-    assert [(line["event"], line["torn_bytes"]) for line in told] == [("recovered", len(torn))]
+    events = [line for line in read_log(tmp_path) if line["kind"] == "event"]
+    assert [(line["event"], line["torn_bytes"]) for line in events] == [("recovered", len(torn))]
     assert [step for step, _ in steps_of(tmp_path)] == [1, 2, 3, 4]
     assert "torn bytes" in caplog.text
 

@@ -81,9 +81,9 @@ def test_too_small_a_corpus_has_no_validation_and_says_so(tmp_path, caplog):
     few = split(StubCache(tmp_path / "few", [f"Sentence {n}." for n in range(15)]))
     same = split(StubCache(tmp_path / "same", ["Again!"] * 50))
     two = split(StubCache(tmp_path / "two", ["Most of them."] * 40 + ["One."]))
-    for found, size in ((few, 15), (same, 50), (two, 41)):
-        assert len(found.train[0]) == size
-        assert len(found.validation[0]) == 0
+    for chosen, size in ((few, 15), (same, 50), (two, 41)):
+        assert len(chosen.train[0]) == size
+        assert len(chosen.validation[0]) == 0
     assert "found 15 utterances, expected at least 16" in few.note
     assert "say the same" in same.note
     assert "2 different sentences for 41 utterances" in two.note
@@ -126,7 +126,7 @@ def test_all_forms_of_a_text_have_one_hash(texts):
         [f"  «{text}»?! " for text in texts],
     ]
     hashes = [hash_texts(form).tolist() for form in forms]
-    assert all(found == hashes[0] for found in hashes[1:])
+    assert all(each == hashes[0] for each in hashes[1:])
     assert [hash_texts([text])[0] for text in texts] == hashes[0]  # neighbours do not matter
 
 

@@ -147,11 +147,11 @@ def test_gradients_are_clipped_to_the_norm():
     norms = {}
     for most in (0.0, 0.01):
         step = make_step(clip_norm=most)
-        told = step.run(tensors(even_batch()), LATE)["grad_norm"]
+        printed = step.run(tensors(even_batch()), LATE)["grad_norm"]
         norms[most] = 10 * float(np.sqrt(sum(np.square(value).sum() for value in moments(step).values())))
-    assert norms[0.0] == pytest.approx(told, rel=1e-4)
+    assert norms[0.0] == pytest.approx(printed, rel=1e-4)
     assert norms[0.01] == pytest.approx(0.01, rel=1e-4)
-    assert told > 0.02
+    assert printed > 0.02
 
 
 # ---- float16 ---------------------------------------------------------------------------------------------------------
@@ -168,6 +168,6 @@ def test_an_overflow_in_float16_halves_the_loss_scale_and_long_luck_doubles_it()
     assert step.state()["step/loss_scale"] == 2.0**23
     assert all(np.array_equal(value, before[name]) for name, value in weights.weights_of(step.model).items())
     step.restore(calm | {"step/good_steps": np.int64(1997)}, step.optimiser.averages())
-    told = [step.run(batch, LATE) | {"scale": float(step.state()["step/loss_scale"])} for _ in range(3)]
-    assert [(each["finite"], each["scale"]) for each in told] == [(1.0, 2.0**15), (1.0, 2.0**16), (1.0, 2.0**16)]
-    assert told[0]["grad_norm"] == pytest.approx(exact["grad_norm"], rel=0.05)  # the scale does not show
+    printed = [step.run(batch, LATE) | {"scale": float(step.state()["step/loss_scale"])} for _ in range(3)]
+    assert [(each["finite"], each["scale"]) for each in printed] == [(1.0, 2.0**15), (1.0, 2.0**16), (1.0, 2.0**16)]
+    assert printed[0]["grad_norm"] == pytest.approx(exact["grad_norm"], rel=0.05)  # the scale does not show

@@ -31,9 +31,9 @@ def test_scalars_come_back(tmp_path):
         board.scalars({"loss/mel": float("nan")}, 8)
     (events,) = events_of(tmp_path)
     assert events[0].file_version == "brain.Event:2"
-    found = [(step, value.tag, value.simple_value) for step, value in values_of(events)]
-    assert found[:2] == [(7, "loss/mel", 0.5), (7, "lr", pytest.approx(1e-3))]
-    assert np.isnan(found[2][2])
+    scalars = [(step, value.tag, value.simple_value) for step, value in values_of(events)]
+    assert scalars[:2] == [(7, "loss/mel", 0.5), (7, "lr", pytest.approx(1e-3))]
+    assert np.isnan(scalars[2][2])
     assert all(event.wall_time > 1.7e9 for event in events)
 
 

@@ -52,8 +52,8 @@ def train_plain(run: Path, val=None, kind=StandInModel, **training) -> dict:
 
 
 def lines(run: Path, kind: str, **wanted) -> list[dict]:
-    found = (line for line in read_log(run) if line["kind"] == kind)
-    return [line for line in found if all(line[name] == value for name, value in wanted.items())]
+    chosen = (line for line in read_log(run) if line["kind"] == kind)
+    return [line for line in chosen if all(line[name] == value for name, value in wanted.items())]
 
 
 def config_of(trained: tuple[Path, dict]) -> XTTSConfig:
@@ -89,10 +89,10 @@ def test_everything_is_compiled_before_the_first_step(trained_run):
 
 def test_each_step_is_logged_with_all_its_numbers(trained_run):
     config, (run, _) = config_of(trained_run), trained_run
-    told = lines(run, "step")
-    assert [line["step"] for line in told] == list(range(1, 46))
+    events = lines(run, "step")
+    assert [line["step"] for line in events] == list(range(1, 46))
     training = config.training
-    for line in told:
+    for line in events:
         assert line["loss"] == pytest.approx(sum(line[term] for term in LOSS_WEIGHTS), rel=1e-5)
         waited, computed = line["data_ms"], line["compute_ms"]
         assert line["stall"] == pytest.approx(waited / (waited + computed), abs=1e-3)
@@ -103,8 +103,8 @@ def test_each_step_is_logged_with_all_its_numbers(trained_run):
             training.learning_rate_floor,
         )  # fmt: skip
         assert line["eta_seconds"] is None if line["step"] == 1 else line["eta_seconds"] >= 0
-    assert told[-1]["eta_seconds"] == 0
-    assert told[3]["epoch"] == pytest.approx(4 / lines(run, "start")[0]["feed"]["steps_per_epoch"], abs=1e-4)
+    assert events[-1]["eta_seconds"] == 0
+    assert events[3]["epoch"] == pytest.approx(4 / lines(run, "start")[0]["feed"]["steps_per_epoch"], abs=1e-4)
 
 
 def test_a_run_directory_has_what_the_design_says(trained_run):
@@ -342,18 +342,18 @@ def test_a_damaged_utterance_is_named_and_its_steps_change_nothing(own_cache, tm
                           **EAGER)  # fmt: skip
     feed = Feed(Cache(own_cache), config)
     train(tmp_path / "run", feed, config=config)
-    told = lines(tmp_path / "run", "event", event="not_finite")
-    assert len(told) >= 3  # once an epoch at the least
-    for event in told:
+    events = lines(tmp_path / "run", "event", event="not_finite")
+    assert len(events) >= 3  # once an epoch at the least
+    for event in events:
         assert event["damaged"] == [name]
         assert event["utterances"] == feed.utterance_ids(event["step"] - 1)
         if event["step"] > 1:
             places = [tmp_path / "run" / "checkpoints" / f"step-{event['step'] - n}" for n in (1, 0)]
             assert bits(places[0]) == bits(places[1])
-    assert any(name in event["utterances"] for event in told)
-    assert lines(tmp_path / "run", "report")[-1]["counters"]["step.not_finite"] == len(told)
+    assert any(name in event["utterances"] for event in events)
+    assert lines(tmp_path / "run", "report")[-1]["counters"]["step.not_finite"] == len(events)
     assert f"DAMAGED in the cache: {name}: run 'myxtts verify'" in capsys.readouterr().err
-    good = [line for line in lines(tmp_path / "run", "step") if line["step"] not in {event["step"] for event in told}]
+    good = [line for line in lines(tmp_path / "run", "step") if line["step"] not in {event["step"] for event in events}]
     assert all(np.isfinite(line["loss"]) for line in good)
 
 
@@ -428,11 +428,11 @@ def test_out_of_memory_makes_micro_batches_and_is_recorded(voice_cache, tmp_path
     assert min(shapes) // 2 <= kind.fits < min(shapes)
     summary = train(tmp_path / "cut", feed, kind=kind, config=config)
     assert summary["micro_batches"] == 4
-    told = lines(tmp_path / "cut", "event", event="out_of_memory")
-    assert [(event["where"], event["micro_batches"], event["step"]) for event in told] == [
+    events = lines(tmp_path / "cut", "event", event="out_of_memory")
+    assert [(event["where"], event["micro_batches"], event["step"]) for event in events] == [
         ("step", 2, 0), ("step", 4, 0), ("validation", 2, 0), ("validation", 4, 0)
     ]  # fmt: skip
-    assert "mock: out of memory" in told[0]["what"]
+    assert "mock: out of memory" in events[0]["what"]
     assert "in 4 parts" in capsys.readouterr().err
     assert summary["traces_after_start"] == 0
     train(tmp_path / "whole", feed, config=config)

@@ -38,16 +38,16 @@ def by_both(settings):
 
 def test_it_finds_the_best_of_all_combinations_and_tells_how():
     machine = MockMachine(by_both)
-    found = machine.search()
+    result = machine.search()
     best = max(by_both(dict(zip(SPACE, values, strict=True))) for values in itertools.product(*SPACE.values()))
-    assert by_both(found.settings) == best
-    assert found.settings == {"workers": 4, "prefetch": 2}  # of equals the cheapest
-    assert found.gain == pytest.approx(6.0)
-    assert found.changed == {"workers": (1, 4), "prefetch": (0, 2)}
-    table = found.to_dict()["table"]
+    assert by_both(result.settings) == best
+    assert result.settings == {"workers": 4, "prefetch": 2}  # of equals the cheapest
+    assert result.gain == pytest.approx(6.0)
+    assert result.changed == {"workers": (1, 4), "prefetch": (0, 2)}
+    table = result.to_dict()["table"]
     assert all(set(row) == {"settings", "utterances_per_second", "measurements", "wait_share", "memory_bytes", "why",
                             "best"} and row["why"] for row in table)  # fmt: skip
-    assert [row["settings"] for row in table if row["best"]] == [found.settings]
+    assert [row["settings"] for row in table if row["best"]] == [result.settings]
     assert sum(row["measurements"] for row in table) == len(machine.measured)
     assert len(machine.measured) < 12 * 3  # and not by measuring every combination in turns
 
@@ -63,21 +63,21 @@ def test_time_is_kept_and_nothing_slower_is_returned(seconds, compile_seconds, r
     ups = itertools.cycle(noise)
     machine = MockMachine(lambda settings: true[settings["workers"], settings["prefetch"]] * next(ups),
                           compile_seconds=compile_seconds)  # fmt: skip
-    found = machine.search(seconds=seconds, feed_knobs=("prefetch",))
+    result = machine.search(seconds=seconds, feed_knobs=("prefetch",))
     assert machine.now <= max(seconds, 1 + compile_seconds)  # the given settings are measured in any case
-    assert found.gain >= 1.0
-    if found.best is not found.given:
-        assert len(found.given.rates) >= 3  # measured again, in turns, before it was given up
-        turns = [GIVEN, found.settings] * 2
+    assert result.gain >= 1.0
+    if result.best is not result.given:
+        assert len(result.given.rates) >= 3  # measured again, in turns, before it was given up
+        turns = [GIVEN, result.settings] * 2
         last = max(at for at in range(len(machine.measured)) if machine.measured[at : at + 4] == turns)
         assert all(settings not in turns for settings in machine.measured[last + 4 :])  # it was the last word on both
 
 
 def test_one_lucky_measurement_is_not_believed():
     lucky = iter([50.0, 50.0, 200.0])  # the given settings twice, then the first other one
-    found = MockMachine(lambda settings: next(lucky, 50.0)).search()
-    assert found.settings == GIVEN
-    (believed,) = [row for row in found.rows if 200.0 in row.rates]
+    result = MockMachine(lambda settings: next(lucky, 50.0)).search()
+    assert result.settings == GIVEN
+    (believed,) = [row for row in result.rows if 200.0 in row.rates]
     assert len(believed.rates) >= 3
     assert believed.why == "no better (+0%)"
 
@@ -85,31 +85,31 @@ def test_one_lucky_measurement_is_not_believed():
 def test_what_is_found_early_and_slower_in_the_end_is_given_up():
     """Somebody else's load may make any comparison but the last one say anything."""
     machine = MockMachine(lambda settings: 100.0 if settings == GIVEN or machine.now > 40 else 150.0)
-    found = machine.search({"workers": [1, 2]}, GIVEN, seconds=60.0)
-    assert found.settings == {"workers": 2, "prefetch": 0}
+    result = machine.search({"workers": [1, 2]}, GIVEN, seconds=60.0)
+    assert result.settings == {"workers": 2, "prefetch": 0}
 
     def rate(settings):
         late = len(machine.measured) > 6  # after 2 was kept and 4 beat 2
         return 100.0 if settings == GIVEN else 90.0 if late else 75.0 * settings["workers"]
 
     machine = MockMachine(rate)
-    found = machine.search({"workers": [1, 2, 4]}, GIVEN, feed_knobs=())
-    assert found.settings == GIVEN
-    assert any("in the end not faster" in row.why for row in found.rows)
+    result = machine.search({"workers": [1, 2, 4]}, GIVEN, feed_knobs=())
+    assert result.settings == GIVEN
+    assert any("in the end not faster" in row.why for row in result.rows)
 
 
 def test_what_there_was_no_time_to_make_sure_of_gets_the_last_word():
     machine = MockMachine(lambda settings: {1: 100.0, 2: 120.0, 4: 400.0}[settings["workers"]], compile_seconds=0.0)
-    found = machine.search({"workers": [1, 2, 4]}, GIVEN, seconds=17.0, feed_knobs=())
-    assert found.settings["workers"] == 4
+    result = machine.search({"workers": [1, 2, 4]}, GIVEN, seconds=17.0, feed_knobs=())
+    assert result.settings["workers"] == 4
     assert machine.now <= 17.0
 
 
 def test_no_feed_is_tried_where_nothing_is_waited_for():
     machine = MockMachine(lambda settings: 100.0, wait_share=0.004)
-    found = machine.search()
+    result = machine.search()
     assert machine.measured == [GIVEN] * 2
-    assert "workers: nothing to win, the loop waits 0.4% of its time for data" in str(found)
+    assert "workers: nothing to win, the loop waits 0.4% of its time for data" in str(result)
 
 
 @pytest.mark.parametrize(("given_size", "fits"), [(8, 40), (8, 8), (64, 20), (64, 4), (8, 1000)])
@@ -121,11 +121,11 @@ def test_batches_grow_as_long_as_that_helps_and_they_fit(given_size, fits):
 
     sizes = [4, 8, 16, 32, 64, 128, 256]
     machine = MockMachine(rate)
-    found = machine.search({"batch_size": sizes}, {"batch_size": given_size}, margins={"batch_size": 0.1})
-    chosen = found.settings["batch_size"]
+    result = machine.search({"batch_size": sizes}, {"batch_size": given_size}, margins={"batch_size": 0.1})
+    chosen = result.settings["batch_size"]
     helps = [size for size in sizes if size <= 64]  # 64 brings 14 % over 32, 128 only 7 % over 64
     assert chosen == max(size for size in helps if size <= fits)
-    too_large = [row.settings["batch_size"] for row in found.rows if "does not fit: mock" in row.why]
+    too_large = [row.settings["batch_size"] for row in result.rows if "does not fit: mock" in row.why]
     assert all(size > fits for size in too_large)
     assert len([size for size in too_large if size > given_size]) <= 1  # nothing beyond the first that failed
 
@@ -134,30 +134,30 @@ def test_where_nothing_fits_the_given_settings_come_back():
     def rate(settings):
         raise TooLarge("mock: out of memory")
 
-    found = MockMachine(rate).search({"batch_size": [4, 8]}, {"batch_size": 8})
-    assert (found.settings, found.gain) == ({"batch_size": 8}, 1.0)
+    result = MockMachine(rate).search({"batch_size": [4, 8]}, {"batch_size": 8})
+    assert (result.settings, result.gain) == ({"batch_size": 8}, 1.0)
 
 
 def test_a_reason_against_saves_the_trial_and_is_told():
     machine = MockMachine(by_both)
-    found = machine.search(admit=lambda settings, best: "too much" if settings["workers"] > 2 else None)
-    assert found.settings["workers"] == 2
+    result = machine.search(admit=lambda settings, best: "too much" if settings["workers"] > 2 else None)
+    assert result.settings["workers"] == 2
     assert max(settings["workers"] for settings in machine.measured) == 2
-    assert {row.why for row in found.rows if row.settings["workers"] > 2} == {"not tried: too much"}
+    assert {row.why for row in result.rows if row.settings["workers"] > 2} == {"not tried: too much"}
 
 
 def test_a_starting_point_is_tried_first():
     machine = MockMachine(by_both)
-    found = machine.search(starts=[{"workers": 8, "prefetch": 2}])
+    result = machine.search(starts=[{"workers": 8, "prefetch": 2}])
     assert machine.measured[2] == {"workers": 8, "prefetch": 2}
-    assert by_both(found.settings) == 300
+    assert by_both(result.settings) == 300
 
 
 def test_a_starting_point_may_have_a_value_of_its_own():
     machine = MockMachine(by_both)
-    found = machine.search(starts=[{"workers": 3}])  # six cores of a container, say, where the space doubles
+    result = machine.search(starts=[{"workers": 3}])  # six cores of a container, say, where the space doubles
     assert {"workers": 3, "prefetch": 0} in machine.measured
-    assert by_both(found.settings) == 300
+    assert by_both(result.settings) == 300
 
 
 def test_words_are_knobs_too():
@@ -175,10 +175,10 @@ every = [dict(zip(WIDE, values, strict=True)) for values in itertools.product(*W
 def reached(rate, given, seconds=60.0, disturbed=()):
     """The share of the best of all combinations; the n-th measurements of `disturbed` are three times too slow."""
     machine = MockMachine(lambda knobs: rate(knobs) / (3 if len(machine.measured) in disturbed else 1), None, 0.0)
-    found = machine.search(WIDE, given, seconds, FEED)
+    result = machine.search(WIDE, given, seconds, FEED)
     assert machine.now <= seconds
-    assert rate(found.settings) >= rate(given)
-    return rate(found.settings) / max(map(rate, every))
+    assert rate(result.settings) >= rate(given)
+    return rate(result.settings) / max(map(rate, every))
 
 
 @given(least=st.sampled_from(every), factor=st.floats(1.2, 5))
@@ -225,8 +225,8 @@ def test_memory_is_not_run_out_of_again_with_more(most, start):
             raise TooLarge("mock: out of memory")
         return knobs["batch"] * knobs["workers"]
 
-    found = MockMachine(rate).search(WIDE, start, 60.0, FEED)
-    assert found.settings["batch"] <= most
+    result = MockMachine(rate).search(WIDE, start, 60.0, FEED)
+    assert result.settings["batch"] <= most
     failed = [size for size in tried if size > most]
     assert failed == sorted(set(failed), reverse=True)  # never the same again, nor more
 

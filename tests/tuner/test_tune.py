@@ -120,12 +120,12 @@ def test_any_dataset_and_step_can_be_searched_and_running_out_of_memory_is_an_an
     step = StandInForAFullDevice(fits=8)
     space = {"batch_size": [2, 4, 8, 16, 32]}
     measure = measure_loop(lambda knobs: (tf.data.Dataset.range(64).batch(knobs["batch_size"]), step), 0.05)
-    found = search(space, {"batch_size": 2}, with_certain_rate(measure), 90.0)
-    assert found.settings == {"batch_size": 8}
-    (refused,) = [row for row in found.rows if row.settings["batch_size"] > 8]
+    result = search(space, {"batch_size": 2}, with_certain_rate(measure), 90.0)
+    assert result.settings == {"batch_size": 8}
+    (refused,) = [row for row in result.rows if row.settings["batch_size"] > 8]
     assert refused.why == "does not fit: the device ran out of memory"
     assert max(step.sizes) == 16
-    assert found.best.memory_bytes > 0
+    assert result.best.memory_bytes > 0
 
 
 def test_a_loop_counts_utterances_and_begins_again_where_data_ends():
@@ -150,17 +150,17 @@ def test_a_batch_grows_up_to_the_memory_of_the_device_and_the_config_is_left_alo
     assert tuned.config.data.batch_size == 8, str(tuned)
     assert config.to_dict() == before
     assert {name for name, (old, new) in tuned.changed.items()} <= set(KNOBS)
-    assert any("does not fit: the device ran out of memory" in row.why for row in tuned.found.rows)
+    assert any("does not fit: the device ran out of memory" in row.why for row in tuned.outcome.rows)
     assert "batch_size 4 -> 8" in str(tuned)
     assert "changes what a step learns from" in str(tuned)
-    assert "prefetch_to_gpu" not in tuned.found.settings  # there is no GPU to feel it
+    assert "prefetch_to_gpu" not in tuned.outcome.settings  # there is no GPU to feel it
 
 
 def test_what_is_to_be_kept_is_not_touched(voice):
     config = small_config({"batch_size": 4})
     tuned = tune(config, voice, 20.0, step=StandInForAFullDevice(1000), machine=NO_GPU, keep=KNOBS)
     assert tuned.config == config
-    assert len(tuned.found.rows) == 1
+    assert len(tuned.outcome.rows) == 1
 
 
 def test_a_step_that_would_take_all_the_time_is_not_begun(voice, monkeypatch, stand_in_model):
@@ -234,9 +234,9 @@ def test_on_a_gpu_the_longest_batch_is_tried_and_a_tenth_stays_free(voice, monke
 
 
 def run(*words):
-    with contextlib.redirect_stdout(io.StringIO()) as told:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         code = main([*map(str, words)])
-    return code, told.getvalue()
+    return code, printed.getvalue()
 
 
 def words_for(voice, *more):
@@ -246,25 +246,25 @@ def words_for(voice, *more):
 
 def test_the_verb_prints_the_table_and_writes_a_config(voice, tmp_path, stand_in_model):
     file = tmp_path / "tuned.yaml"
-    code, told = run(*words_for(voice, "--seconds", 3, "-o", file, "--json"))
-    found = json.loads(told)
+    code, printed = run(*words_for(voice, "--seconds", 3, "-o", file, "--json"))
+    result = json.loads(printed)
     assert code == 0
-    assert set(found) == {"config", "cache", "changed", "gain", "given_utterances_per_second", "utterances_per_second",
+    assert set(result) == {"config", "cache", "changed", "gain", "given_utterances_per_second", "utterances_per_second",
                           "seconds", "table", "notes"}  # fmt: skip
-    assert found["gain"] >= 1.0
-    assert not {"batch_size", "num_buckets"} & set(found["changed"])  # given by hand
+    assert result["gain"] >= 1.0
+    assert not {"batch_size", "num_buckets"} & set(result["changed"])  # given by hand
     written = load(file).data
     assert (written.batch_size, written.dataset_path) == (8, str(voice))
     assert "trim_db" not in written.given  # so the cache decides, whatever it is
     assert "prefetch_buffer_size" in written.given  # so no starting point does
-    assert all(getattr(written, name) == new for name, (_, new) in found["changed"].items())
+    assert all(getattr(written, name) == new for name, (_, new) in result["changed"].items())
     kept = file.read_bytes()
     assert run(*words_for(voice, "-o", file))[0] == 2
     assert file.read_bytes() == kept
-    code, told = run(*words_for(voice, "--seconds", 2, "-o", file, "--force"))
+    code, printed = run(*words_for(voice, "--seconds", 2, "-o", file, "--force"))
     assert code == 0
-    assert "utt/s" in told
-    assert f"the settings are in {file}" in told
+    assert "utt/s" in printed
+    assert f"the settings are in {file}" in printed
 
 
 @pytest.mark.parametrize(
@@ -283,9 +283,9 @@ def test_what_cannot_be_tuned_is_said(words, message, tmp_path, monkeypatch, cap
     monkeypatch.chdir(tmp_path)
     Path("there.yaml").write_text("mine")
     assert main(["tune", *words]) == 2
-    told = capsys.readouterr()
-    assert message in told.err
-    assert (told.out, Path("there.yaml").read_text()) == ("", "mine")
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert (printed.out, Path("there.yaml").read_text()) == ("", "mine")
     assert main(["tune", *words, "--json"]) == 2
     assert message in json.loads(capsys.readouterr().out)["error"]["message"]
 

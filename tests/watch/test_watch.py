@@ -198,9 +198,9 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["monitor", "--interval", "0.05", "--duration", "0.15"]
     assert main([*words, "--log-file"]) == 0
-    told = capsys.readouterr().out
-    assert told.count("cpu ") >= 3
-    assert "summary of 3 rows" in told
+    printed = capsys.readouterr().out
+    assert printed.count("cpu ") >= 3
+    assert "summary of 3 rows" in printed
     (path,) = tmp_path.glob("monitor-*.csv")
     assert len(rows_of(path)) == 3
     assert main([*words, "--json"]) == 0
@@ -236,11 +236,11 @@ def test_asked_to_stop_it_sums_up_and_is_content(tmp_path, number):
                 break
             time.sleep(0.05)
         process.send_signal(number)
-        told, said = process.communicate(timeout=300)
+        printed, said = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 0
-    result = json.loads(told)
+    result = json.loads(printed)
     assert result["rows"] == len(rows_of(path)) >= 2
     assert result["stopped_by"] == number.name
     assert said.count("GPU:") == (0 if result["machine"]["gpus"] else 1)  # once, and it works without

@@ -56,8 +56,8 @@ def _say(words: Words, word: str, kind: str, begins: bool, follows: str) -> str:
         return weak[2 if not follows else starts_with_vowel(follows)]
     if not follows and kind:
         kind = words.at_end(word, kind)
-    found = words.find(word, kind, begins)
-    return found.replace("ˈ", "") if word in _UNSTRESSED else found
+    entry = words.find(word, kind, begins)
+    return entry.replace("ˈ", "") if word in _UNSTRESSED else entry
 
 
 @functools.cache

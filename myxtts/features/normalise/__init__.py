@@ -32,6 +32,6 @@ def is_shortened(word: str, language: str) -> bool:
 def _reader(language: str) -> Callable[[str], str]:
     base = language.split("-")[0]
     if base in LANGUAGES:
-        found: Callable[[str], str] = importlib.import_module(f"{__name__}.{LANGUAGES[base]}").make(language)
-        return found
+        reader: Callable[[str], str] = importlib.import_module(f"{__name__}.{LANGUAGES[base]}").make(language)
+        return reader
     return other.make(base) or str

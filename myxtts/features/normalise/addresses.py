@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from myxtts.features.normalise.counting import listed
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Reader
+from myxtts.features.normalise.reader import DIGITS, Match, Reader, RuleParts
 
 _ENDINGS = (
     "com|org|net|edu|gov|info|io|ai|app|dev|co|uk|us|eu|ir|de|at|ch|fr|be|es|mx|ar|it|pt|br|ru|su|ua|cn|tw|hk|jp|kr|"
@@ -23,7 +23,7 @@ class Addresses(Reader):
     hashtag = ""
     calls = ""  # a pattern for words after which every number is one to call
 
-    def find_addresses(self) -> list[Found]:
+    def find_addresses(self) -> list[RuleParts]:
         domain = rf"(?<![\w.@/])(?:[a-zA-Z0-9-]+\.)+(?:{_ENDINGS})(?![\w.@]*\w)(?:/[\w./?=&#%+~-]*[\w/])?"
         return [
             ("@", r"(?<![\w.+%-])(?:mailto:)?[\w.+%-]+@[\w-]+(?:\.[\w-]+)+", self._address),
@@ -34,8 +34,8 @@ class Addresses(Reader):
             ("#", r"(?<!\w)#(_*[^\W\d_]\w*)", lambda match: f"{self.hashtag} {match[1].replace('_', ' ')}"),
         ]
 
-    def find_phones(self) -> list[Found]:
-        rules: list[Found] = [(DIGITS, self.phone, self._phone)]
+    def find_phones(self) -> list[RuleParts]:
+        rules: list[RuleParts] = [(DIGITS, self.phone, self._phone)]
         if self.calls:
             called = rf"\b((?i:{self.calls})\.?:? ?)(\+?\(?\d(?:[ ()./-]{{0,2}}\d){{2,}})(?![\w-]| ?%|[.,]\d)"
             rules.insert(0, (DIGITS, called, lambda match: f"{match[1]}{self.say_phone_number(match[2])}"))

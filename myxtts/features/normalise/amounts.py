@@ -6,7 +6,7 @@ import functools
 import unicodedata
 
 from myxtts.features.normalise.counting import Number
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, Reader, any_of, apart, needing_digits, noun
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, Reader, RuleParts, any_of, apart, needing_digits, noun
 
 SIGNS = {
     "€": "EUR", "$": "USD", "US$": "USD", "£": "GBP", "¥": "JPY", "₽": "RUB", "₹": "INR", "₺": "TRY", "₴": "UAH",
@@ -54,10 +54,10 @@ class Amounts(Reader):
     def is_shortened(self, word: str) -> bool:
         return word in self.scales or super().is_shortened(word)
 
-    def find_amounts(self) -> list[Found]:
+    def find_amounts(self) -> list[RuleParts]:
         return [*needing_digits([*self._find_ranges(), *self._find_money()]), *self._find_measures()]
 
-    def _find_ranges(self) -> list[Found]:
+    def _find_ranges(self) -> list[RuleParts]:
         number, ahead = self.number, any_of(self._coins_ahead())
         by = rf"(?<![\w.,])(?P<number>{number}) ?(?:x|×(?= ?[\d.,]+ ?(?:[mck]?m|×|x)\b)) ?(?=\d)"
         coins = rf"(?<!\w)({ahead}) ?({number}) ?[-—] ?(?:{ahead})?(?={number})"
@@ -76,7 +76,7 @@ class Amounts(Reader):
         """Signs and codes, but no words, may stand before their number."""
         return [sign for sign in self._coin_signs if sign.upper() == sign != sign.lower() or not sign[0].isalpha()]
 
-    def _find_money(self) -> list[Found]:
+    def _find_money(self) -> list[RuleParts]:
         amount = rf"(?P<number>{self.number})(?: ?(?P<scale>{any_of(self.scales)})(?!\w))?"
         per = rf"(?:/(?P<per>{any_of(self.units)}|[^\W\d_]{{3,}})(?!\w))?"  # '5 €/h', '5 €/mois'
         ahead, behind = any_of(self._coins_ahead()), any_of(self._coin_signs)
@@ -88,7 +88,7 @@ class Amounts(Reader):
             (DIGITS, rf"{_SIGNED}(?<![\w.,]){exact} (?P<coin>{any_of(self._coin_words)})(?!\w)", self._money),
         ]
 
-    def _find_measures(self) -> list[Found]:
+    def _find_measures(self) -> list[RuleParts]:
         alone = any_of(scale for scale in self.scales if len(scale) > 1 or not scale.isupper())
         number, vulgar, units = self.number, "".join(VULGAR), any_of(self.units)
         per = rf"(?:/(?P<per>{units})(?!\w))?"  # 'mg/ml'; 'km/h' is a unit
@@ -107,21 +107,21 @@ class Amounts(Reader):
         return f"{self.say(self.parse(match[2]))} {self.to} {match[1]}"
 
     def _money(self, match: Match) -> str:
-        found = match.groupdict()
-        sign = found["sign"] or found.get("minus") or ""
+        groups = match.groupdict()
+        sign = groups["sign"] or groups.get("minus") or ""
         number = self.parse(match["number"], sign)
-        coin = self.coin(found.get("code") or (self._coin_signs | self._coin_words)[match["coin"]])
+        coin = self.coin(groups.get("code") or (self._coin_signs | self._coin_words)[match["coin"]])
         major, minor = self.in_case(coin[0], match), coin[1] and self.in_case(coin[1], match)
         if not number.decimals.strip("0"):
             number = number._replace(decimals="")
-        if scale := found["scale"]:
+        if scale := groups["scale"]:
             said = self.scaled_money(number, self.in_case(self.scale(scale), match), major)
         elif minor and len(number.decimals) == 2:
             said = self.say_money(number, major, minor)
         else:
             said = self.say_count(number, major)
-        if found.get("per"):
-            said = f"{said} {self.say_per(noun_of(self.units.get(found['per'], '|' + found['per'])))}"
+        if groups.get("per"):
+            said = f"{said} {self.say_per(noun_of(self.units.get(groups['per'], '|' + groups['per'])))}"
         return apart(said, match) + self.stop(match)
 
     def stop(self, match: Match) -> str:

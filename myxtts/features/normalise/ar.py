@@ -7,7 +7,7 @@ import re
 
 from myxtts.features.normalise.counting import Number, listed, roman
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, after, any_of, before
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, after, any_of, before
 from myxtts.features.normalise.words import ar as words
 
 _OF_MEN = listed("صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة")
@@ -176,7 +176,7 @@ class Arabic(Language):
 
     # ---- dates and times ----
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         era = r"(?: ?(?P<era>هجرية|هجري|ميلادية|ميلادي|هـ?|م)(?!\w))?"
         year = rf"(?: (?:عام |سنة )?(?P<year>\d{{4}}){era})?"
         to = r"(?P<link> ?[-—] ?| إلى | حتى | و ?)"
@@ -238,11 +238,11 @@ class Arabic(Language):
 
     # ---- ordinals, Latin letters ----
 
-    def find_late(self) -> list[Found]:
+    def find_late(self) -> list[RuleParts]:
         latin = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
         return [(latin, r"(?<![\w.@/])[A-Z]{2,5}(?![\w@])", lambda match: words.spell_latin(match[0]))]
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         nth = "|".join(word for words in _NTH_AFTER.values() for word in words)
         return [
             (
@@ -276,7 +276,7 @@ class Arabic(Language):
         """'لويس XIV'"""
         return spell_nth(roman(match[1]), "m", False)
 
-    def find_last(self) -> list[Found]:
+    def find_last(self) -> list[RuleParts]:
         """'ب5' was taken apart with a tatweel, which no clean text has: 'بخمسة'."""
         return [("ـ", r"ـ ", lambda match: "")]
 

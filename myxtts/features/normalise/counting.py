@@ -44,10 +44,10 @@ def spell(number: float, language: str, form: str = "") -> str:
     """A number of up to `LONGEST` digits in words, '' where the language has no rule for it."""
     with _LOCK:
         try:
-            found = _engine(language).format_number(number, ruleset_names=[f"spellout-{form}"] if form else None)
+            result = _engine(language).format_number(number, ruleset_names=[f"spellout-{form}"] if form else None)
         except RbnfError:
             return ""
-    return found.text.replace("\u200b", "")
+    return result.text.replace("\u200b", "")
 
 
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}

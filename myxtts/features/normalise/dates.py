@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Reader, any_of
+from myxtts.features.normalise.reader import DIGITS, Match, Reader, RuleParts, any_of
 
 
 class Dates(Reader):
@@ -17,7 +17,7 @@ class Dates(Reader):
     of_clock = ""  # a pattern for what may follow a time of day and is said with it ('Uhr')
     this_century = 50  # '51 is 1951
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         figures = r"(?<![\w./-])(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?![\w/-]|\.\d)"
         clock = r"(?<![\w.,])(?<!\d:)(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?"
         clock += rf"(?:{self.of_clock})?(?![\w:])"

@@ -6,7 +6,7 @@ import re
 
 from myxtts.features.normalise.counting import ROMAN, Number, listed, roman, spell
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, after, before
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, after, before
 from myxtts.features.normalise.words import de as words
 
 _QUEENS = "Elisabeth|Elizabeth|Katharina|Maria|Margarethe|Margrethe|Christina|Beatrix|Isabella|Johanna|Viktoria"
@@ -97,16 +97,16 @@ class German(Language):
 
     # ---- dates and times ----
 
-    def find_shortened(self) -> list[Found]:
+    def find_shortened(self) -> list[RuleParts]:
         """'Mo., 3. Mai'; before a number only, since 'so.' and 'Do.' are more than days."""
         days = dict(zip(listed("Mo Di Mi Do Fr Sa So"), words.DAYS, strict=True))
-        found = (".", r"\b(Mo|Di|Mi|Do|Fr|Sa|So)\.(?=,? (?:den )?\d)", lambda match: days[match[1]])
+        weekdays = (".", r"\b(Mo|Di|Mi|Do|Fr|Sa|So)\.(?=,? (?:den )?\d)", lambda match: days[match[1]])
         both = rf"\b({'|'.join(days)})\.? ?[-—] ?({'|'.join(days)})\b(?:\.(?! ?[A-ZÄÖÜ]|$))?"
         week = ("-—", both, lambda match: f"{days[match[1]]} bis {days[match[2]]}")
         street = (".", r"(?<=[a-zäöüß])(s?)tr\. ?(?=\d|$|,)", lambda match: f"{match[1]}traße ")
-        return [week, found, street, *super().find_shortened()]
+        return [week, weekdays, street, *super().find_shortened()]
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         year = r"(?: (?P<year>\d{4}|\d\d(?= ))\b)?"
         pair = rf"(?<![\w.,])(?P<first>\d{{1,2}})\. ?(?P<link>bis zum|bis|und|oder|-|—) ?(?=\d{{1,2}}\. ?{self.month})"
         return [
@@ -170,7 +170,7 @@ class German(Language):
 
     # ---- ordinals and Roman numerals ----
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         return [
             (".", r"(?<![\w.,])(\d{1,4})\. ?(?=(?:bis|und|oder|/|-) ?\d{1,4}\. [^\W\d_])", self._ordinal),
             (".", r"(?<![\w.,:])(\d{1,3})\. (?=[^\W\d_])", self._ordinal),
@@ -245,7 +245,7 @@ class German(Language):
     def _score(self, match: Match) -> str:
         return f"{self.count(int(match[1]))} zu {self.count(int(match[2].replace('.', '')))}"
 
-    def find_late(self) -> list[Found]:
+    def find_late(self) -> list[RuleParts]:
         return [(DIGITS, r"(?<![\w.,])(1[1-9]\d\d)(?![\w]|[.,]\d)", self._year)]
 
     def _year(self, match: Match) -> str:

@@ -6,7 +6,7 @@ import re
 
 from myxtts.features.normalise.counting import ROMAN, Number, listed, roman, spell
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, after, any_of, before
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, after, any_of, before
 from myxtts.features.normalise.words import en as words
 
 _MONTHS = "January February March April May June July August September October November December"
@@ -54,7 +54,7 @@ class English(Language):
 
     # ---- dates, years, times ----
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         year = r"(?:,? (?P<year>\d{4})\b(?!,\d))?"
         nth = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:.,]*\d)"
         late = r"(?P<late>[1-9]\d{2}0)'?s\b|(?<!\w)'(?P<short>\d0)s\b|(?<![\w.,])(?P<tens>[2-9]0)s\b"
@@ -123,7 +123,7 @@ class English(Language):
 
     # ---- ordinals, Roman numerals, plain years ----
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         return [
             (DIGITS, r"(?<![\w.])(\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:st|nd|rd|th)\b", self._ordinal),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?!\.\w)", self._king),
@@ -161,7 +161,7 @@ class English(Language):
             (DIGITS, r"(?<![\w.,$€£-])(\d{4})(?: ?[-—] ?)(\d{4}|\d\d)(?![\w.,]*\d)", self._years),
         ]
 
-    def find_shortened(self) -> list[Found]:
+    def find_shortened(self) -> list[RuleParts]:
         return [
             ("$", r"\$(?=\.\d)", lambda match: "$0"),
             ("/", rf"(?<=\d)/(?=(?:{_PER})\b)", lambda match: " per "),
@@ -220,7 +220,7 @@ class English(Language):
         last = self.count(int(match[2])) if len(match[2]) == 2 else self.say_year(int(match[2]))
         return f"{self.say_year(int(match[1]))} to {last}"
 
-    def find_late(self) -> list[Found]:
+    def find_late(self) -> list[RuleParts]:
         return [(DIGITS, r"(?<![\w.,$€£+-])([12]\d{3})(?![\w,]*\d|\.\d|\w)", self._year)]
 
     def _year(self, match: Match) -> str:

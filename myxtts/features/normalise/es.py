@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from myxtts.features.normalise.counting import ROMAN, listed, roman, spell
-from myxtts.features.normalise.reader import DIGITS, Found, Match, after, before
+from myxtts.features.normalise.reader import DIGITS, Match, RuleParts, after, before
 from myxtts.features.normalise.romance import Romance
 from myxtts.features.normalise.words import es as words
 
@@ -63,7 +63,7 @@ class Spanish(Romance):
 
     # ---- dates and times ----
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         year = r"(?:,? (?:del? )?(?P<year>\d{4})\b)?"
         named = rf"(?<![\w.,])(?P<day>\d{{1,2}})\.?[ºo°]? (?:de )?(?P<month>{self.month}){year}"
         return [
@@ -96,12 +96,12 @@ class Spanish(Romance):
 
     # ---- ordinals and Roman numerals ----
 
-    def find_shortened(self) -> list[Found]:
+    def find_shortened(self) -> list[RuleParts]:
         """'$1,450' is written in America, and then with a comma between thousands."""
         thousands = r"(?<=\$)(\d{1,3}(?:,\d{3})+)(?![\d,])"
         return [("$", thousands, lambda match: match[1].replace(",", "")), *super().find_shortened()]
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         nth = r"(?:\.?(?P<m>[ºo°])(?!C)|\.?(?P<f>ª|a)|\.?(?P<short>er|ero|era|do|da|to|ta|vo|va|mo|ma|no|na))(?!\w)"
         return [
             (DIGITS, rf"(?<![\w.,])(?P<value>\d{{1,4}}){nth}", self._ordinal),

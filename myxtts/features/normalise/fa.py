@@ -7,7 +7,7 @@ import re
 from myxtts.features.normalise.amounts import noun_of
 from myxtts.features.normalise.counting import Number, roman, spell
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, apart
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, apart
 from myxtts.features.normalise.words import fa as words
 
 _ONE_THOUSAND = re.compile(r"(?:^|(?<= و ))یک هزار")
@@ -53,7 +53,7 @@ class Persian(Language):
 
     # ---- dates and times ----
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         year = r"(?: (?:سال )?(?P<year>\d{4}|\d\d)(?![\d:/.]))?"
         month = rf"(?P<month>{self.month}|(?:می|مه)(?= \d{{4}}))(?!\u200c\w)(?:\u200c? ?ماه)?"
         day = rf"(?<![\w.,/:])(?P<day>\d{{1,2}})(?:م|ام| ?ام)? ?(?:ماه )?{month}{year}"
@@ -96,11 +96,11 @@ class Persian(Language):
 
     # ---- ordinals, decimals with a slash, Latin letters ----
 
-    def find_late(self) -> list[Found]:
+    def find_late(self) -> list[RuleParts]:
         latin = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
         return [(latin, r"(?<![\w.@/])[A-Z]{2,5}(?![\w@])", lambda match: words.spell_latin(match[0]))]
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         return [
             ("مآا", r"(?<![\w.,/])(?P<value>\d{1,15})[ \u200c]?(?P<suffix>مین|امین|اُمین|م|اُم|ام)(?!\w)", self._ordinal),
             (

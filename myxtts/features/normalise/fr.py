@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from myxtts.features.normalise.counting import ROMAN, Number, roman
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, after
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, after
 from myxtts.features.normalise.romance import Romance
 from myxtts.features.normalise.words import fr as words
 
@@ -54,15 +54,15 @@ class French(Romance):
 
     # ---- dates and times ----
 
-    def find_shortened(self) -> list[Found]:
+    def find_shortened(self) -> list[RuleParts]:
         """'lun. 3 mai'; before a number only, since 'mer.' and 'jeu.' are more than days."""
         days = {day[:3]: day for day in words.DAYS}
-        found = (".", rf"\b({'|'.join(days)})\.(?= \d)", lambda match: days[match[1]])
+        weekdays = (".", rf"\b({'|'.join(days)})\.(?= \d)", lambda match: days[match[1]])
         both = rf"\b({'|'.join(days)})\. ?(au|à|-|—) ?({'|'.join(days)})\b\.?(?! ?$)"
         week = (".", both, lambda match: f"{days[match[1]]} {'à' if match[2] in '-—' else match[2]} {days[match[3]]}")
-        return [week, found, *super().find_shortened()]
+        return [week, weekdays, *super().find_shortened()]
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         minutes = r"(?: ?(?P<minute>\d\d)(?: ?(?:min|mn))?(?! ?\w*/))?(?: ?(?P<second>\d\d) ?s)?"
         clock = rf"(?<![\w:.,/])(?P<hour>\d{{1,2}}) ?[hH]{minutes}(?![\w/])"
         return [
@@ -91,7 +91,7 @@ class French(Romance):
 
     # ---- ordinals and Roman numerals ----
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         nth = r"(?:(?P<first>ers?|res?|[eè]res?)|(?P<second>nde?s?)|(?P<nth>es?|i?[eè]mes?))"
         return [
             ("s", rf"(?<!\w)(?P<value>\d{{1,2}}|{ROMAN})e s\.(?! ?[A-ZÀ-Þ])", self._century),

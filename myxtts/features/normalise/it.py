@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from myxtts.features.normalise.counting import ROMAN, listed, roman
-from myxtts.features.normalise.reader import DIGITS, Found, Match, after, before
+from myxtts.features.normalise.reader import DIGITS, Match, RuleParts, after, before
 from myxtts.features.normalise.romance import Romance
 from myxtts.features.normalise.words import it as words
 
@@ -43,7 +43,7 @@ class Italian(Romance):
 
     # ---- dates and times ----
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         named = rf"(?<![\w.,])(?P<day>\d{{1,2}})[º°]? (?P<month>{self.month})(?: (?:del )?(?P<year>\d{{4}})\b)?"
         return [
             (DIGITS, named, self.named_date),
@@ -67,7 +67,7 @@ class Italian(Romance):
 
     # ---- ordinals and Roman numerals ----
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         return [
             (DIGITS, r"(?<![\w.,])(?P<value>\d{1,4})(?:(?P<m>[º°]|[oi]\b)(?!C)|(?P<f>ª|[ae]\b))", self._ordinal),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?! [A-Z]\.)", self._king),
@@ -98,7 +98,7 @@ class Italian(Romance):
         gender = "m" if match["name"] in ("secolo", "millennio", "congresso", "canto") else "f"
         return self.ordinal(roman(match["king"]), gender)
 
-    def find_last(self) -> list[Found]:
+    def find_last(self) -> list[RuleParts]:
         return [("", r"\buna ora\b", lambda match: "un'ora")]
 
     # ---- amounts ----

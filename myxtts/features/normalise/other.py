@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from myxtts.features.normalise.counting import LONGEST, Number, has_rules, listed, spell
-from myxtts.features.normalise.reader import Found, Reader
+from myxtts.features.normalise.reader import Reader, RuleParts
 
 # Left to the voice: Japanese numbers would come in kanji and Cherokee ones in small letters, which eSpeak does not
 # read; the Lao rules are half Thai.
@@ -28,7 +28,7 @@ class Other(Reader):
     def say_decimals(self, whole: str, number: Number) -> str:
         return f"{whole} {self.point} {self.digits(number.decimals)}"
 
-    def find_special(self) -> list[Found]:
+    def find_special(self) -> list[RuleParts]:
         """Times of day: '14:30' as two numbers."""
         clock = r"(?<![\w.,:])([01]?\d|2[0-4]):([0-5]\d)(?![\w:])"
         return [(":", clock, lambda match: f"{self.cardinal(match[1])} {self.cardinal(match[2])}")]

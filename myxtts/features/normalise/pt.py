@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from myxtts.features.normalise.counting import ROMAN, roman
-from myxtts.features.normalise.reader import DIGITS, Found, Match, after, before
+from myxtts.features.normalise.reader import DIGITS, Match, RuleParts, after, before
 from myxtts.features.normalise.romance import Romance
 from myxtts.features.normalise.words import pt as words
 
@@ -45,7 +45,7 @@ class Portuguese(Romance):
 
     # ---- dates and times ----
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         year = r"(?: (?:de )?(?P<year>\d{4})\b)?"
         named = rf"(?<![\w.,])(?P<day>\d{{1,2}})(?P<nth>\.?[ºo°])? (?:de )?(?P<month>{self.month}){year}"
         clock = r"(?<![\w:.,])(?P<hour>\d{1,2}) ?h(?:(?P<minute>\d\d)(?:min|m)?)?(?P<hours>)(?![\w/])"
@@ -68,7 +68,7 @@ class Portuguese(Romance):
 
     # ---- ordinals and Roman numerals ----
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         return [
             (DIGITS, r"(?<![\w.,])(?P<value>\d{1,4})\.?(?:(?P<m>[º°]|os?\b)(?!C)|(?P<f>ª|as?\b))", self._ordinal),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?! [A-Z]\.)", self._king),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from myxtts.features.normalise.counting import LONGEST, Number, spell
 
 Match = re.Match[str]
-Found = tuple[str, str, Callable[[Match], str]]  # hints, pattern, what is said: of these a Rule is made
+RuleParts = tuple[str, str, Callable[[Match], str]]  # hints, pattern, what is said: of these a Rule is made
 DIGITS = "0123456789"
 _WORD_BEFORE = re.compile(r"([^\W\d_][\w'.-]*) ?[(\[\"']*$")
 _WORD_AFTER = re.compile(r"[ \])\"']*([^\W\d_]+)")
@@ -29,7 +29,7 @@ class Rule(NamedTuple):
     needs_digit: bool
 
 
-def needing_digits(rules: Iterable[Found]) -> list[Found]:
+def needing_digits(rules: Iterable[RuleParts]) -> list[RuleParts]:
     """These rules, but for those of Roman numerals, are not tried on texts without figures, as most are."""
     return [rule if set(rule[0]) <= set("IVXLCDM") else (f"{DIGITS} {rule[0]}", *rule[1:]) for rule in rules]
 
@@ -59,14 +59,14 @@ def any_of(words: Iterable[str]) -> str:
 
 def before(match: Match) -> str:
     """The word that stands before what was found, in lower case; '' at the beginning or after a mark."""
-    found = _WORD_BEFORE.search(match.string, max(0, match.start() - 40), match.start())
-    return found[1].lower() if found else ""
+    word = _WORD_BEFORE.search(match.string, max(0, match.start() - 40), match.start())
+    return word[1].lower() if word else ""
 
 
 def after(match: Match) -> str:
     """The word that stands after what was found, as it is written."""
-    found = _WORD_AFTER.match(match.string, match.end())
-    return found[1] if found else ""
+    word = _WORD_AFTER.match(match.string, match.end())
+    return word[1] if word else ""
 
 
 def apart(said: str, match: Match) -> str:
@@ -111,15 +111,15 @@ class Reader:
     def __call__(self, text: str) -> str:
         if not text.isascii():
             text = text.translate(_ASCII).translate(self.letters)
-        found = set(text)
-        for hints, pattern, say, _ in self._without_digits if found.isdisjoint(DIGITS) else self._rules:
-            if not hints or not hints.isdisjoint(found):
+        characters = set(text)
+        for hints, pattern, say, _ in self._without_digits if characters.isdisjoint(DIGITS) else self._rules:
+            if not hints or not hints.isdisjoint(characters):
                 said = pattern.sub(say, text)
                 if said is not text:
-                    text, found = said, set(said)
+                    text, characters = said, set(said)
         return " ".join(text.split())
 
-    def find(self) -> list[Found]:
+    def find(self) -> list[RuleParts]:
         """The rules in order: (hints, pattern, what is said)."""
         return [
             *self.find_shortened(),
@@ -128,13 +128,13 @@ class Reader:
             ("".join(self.symbols), self._any_symbol(), self._symbol),
         ]
 
-    def find_special(self) -> list[Found]:
+    def find_special(self) -> list[RuleParts]:
         """What a language writes in its own way; found before plain numbers."""
         return []
 
     # ---- abbreviations ----
 
-    def find_shortened(self) -> list[Found]:
+    def find_shortened(self) -> list[RuleParts]:
         """Words with dots by their shape, then in the table: a pattern of a hundred words would cost 0.1 ms a text."""
         dotted = r"(?<![\w.@])[^\W\d_]{1,8}\.(?: ?-?(?:à-)?[^\W\d_]{1,4}\.)*(?!\w)"
         plain = any_of(word for word in self.shortened if not word.endswith("."))
@@ -166,7 +166,7 @@ class Reader:
 
     # ---- numbers ----
 
-    def find_numbers(self) -> list[Found]:
+    def find_numbers(self) -> list[RuleParts]:
         return [
             (DIGITS, r"(?<![\d.,])\d+(?:\.\d+){2,}(?![\w.]*\d)", self._dotted),
             (DIGITS, rf"(?:(?<![\w)\]])(?P<sign>[-+±]) ?)?(?<!\d)(?P<number>{self.number})", self._plain_number),
@@ -175,9 +175,9 @@ class Reader:
     def parse(self, written: str, sign: str = "") -> Number:
         """What `self.number` has found."""
         whole, decimals = written, ""
-        found = re.search(rf"[{self.points}](\d+)$", written)
-        if found and not re.fullmatch(rf"\d{{1,3}}(?:[{re.escape(self.groups)}]\d{{3}})+", written):
-            whole, decimals = written[: found.start()], found[1]
+        fraction = re.search(rf"[{self.points}](\d+)$", written)
+        if fraction and not re.fullmatch(rf"\d{{1,3}}(?:[{re.escape(self.groups)}]\d{{3}})+", written):
+            whole, decimals = written[: fraction.start()], fraction[1]
         return Number(sign, re.sub(r"\D", "", whole), decimals)
 
     def _plain_number(self, match: Match) -> str:

@@ -6,7 +6,7 @@ import re
 
 from myxtts.features.normalise.counting import ROMAN, Number, listed, roman, spell
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun, after, before
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, after, before
 from myxtts.features.normalise.words import ru as words
 
 _GENITIVE = frozenset(
@@ -185,14 +185,14 @@ class Russian(Language):
             return "полтора"
         return f"{self.count(whole)} {'с половиной' if fraction == 'одна вторая' else f'и {fraction}'}"
 
-    def find_shortened(self) -> list[Found]:
+    def find_shortened(self) -> list[RuleParts]:
         """'школа им. Пушкина'; elsewhere 'им' is a word that may end a sentence."""
         named = rf"\b(?P<place>(?:{words.NAMED_AFTER})\w*) им\. ?(?=[А-ЯЁ])"
         return [(".", named, lambda match: f"{match['place']} имени "), *super().find_shortened()]
 
     # ---- dates and times ----
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         year = r"(?: (?P<year>\d{4})(?: ?(?:года|г\.|г\b))?)?"
         day = rf"(?<![\w.,])(?P<day>\d{{1,2}})(?:-?(?:го|е))? (?P<month>{self.month}){year}(?!\w)"
         pair = rf"(?<![\w.,])(?P<first>\d{{1,2}})(?P<link> ?[-—] ?| и | по | до )(?=\d{{1,2}} {self.month})"
@@ -273,11 +273,11 @@ class Russian(Language):
 
     # ---- ordinals and Roman numerals ----
 
-    def find_late(self) -> list[Found]:
+    def find_late(self) -> list[RuleParts]:
         latin = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
         return [(latin, r"(?<![\w.@/])[A-Z]{2,5}(?![\w@])", lambda match: words.spell_latin(match[0]))]
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         return [
             ("-", r"(?<![\w.,])(?P<value>\d{1,15})-(?P<suffix>[йяемхю]|[а-я]{2,3})(?![\w-])", self._ordinal),
             ("-", r"(?<![\w.,])(?P<value>\d{1,15})-(?P<word>[а-яё]{4,})", self._compound),

@@ -6,7 +6,7 @@ import re
 
 from myxtts.features.normalise.counting import Number, spell
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Found, Match, Noun
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts
 from myxtts.features.normalise.words import zh as words
 
 _DIGITS = "零一二三四五六七八九"
@@ -71,7 +71,7 @@ class Chinese(Language):
 
     # ---- dates and times ----
 
-    def find_dates(self) -> list[Found]:
+    def find_dates(self) -> list[RuleParts]:
         years = r"(?<![\d.])(?P<from>\d{4}) ?(?:[-—~至到]) ?(?P<to>\d{4})(?= ?年)"
         return [
             ("年", years, lambda m: f"{self.digits(m['from'])}到{self.digits(m['to'])}"),
@@ -120,7 +120,7 @@ class Chinese(Language):
 
     # ---- amounts ----
 
-    def find_own(self) -> list[Found]:
+    def find_own(self) -> list[RuleParts]:
         number = self.number
         return [
             (

@@ -165,9 +165,9 @@ def _parse(content: bytes) -> Arrays:
     names = [line.partition(b":")[2] for line in rest.split(b",\n")]
     if len(names) != int(count):
         raise ValueError(f"the tagger of {PACKAGE} lists {count.decode()} observations and has {len(names)}")
-    found = _WEIGHT.findall(b"0=" + weight_lines)
-    at = np.array([place for place, _ in found]).astype(np.int64)
-    weights = np.array([float.fromhex(weight.decode()) for _, weight in found], np.float32)
+    pairs = _WEIGHT.findall(b"0=" + weight_lines)
+    at = np.array([place for place, _ in pairs]).astype(np.int64)
+    weights = np.array([float.fromhex(weight.decode()) for _, weight in pairs], np.float32)
     heavy = np.abs(weights) >= _LEAST_WEIGHT
     return _arrange(names, tags, at[heavy], weights[heavy])
 

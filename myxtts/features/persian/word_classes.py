@@ -35,9 +35,9 @@ _KEEP_WAW = ("شو", "رو", "دو", "گرو", "شنو", "غنو", "درو")  # 
 
 @functools.lru_cache(maxsize=8192)
 def word_class(word: str) -> str:
-    found = _known().get(word)
-    if found:
-        return found
+    known = _known().get(word)
+    if known:
+        return known
     if not word[0].isalpha():
         return word[0] if word[0] in "<>" else "#" if word[0].isdigit() else "."
     if word.startswith(_IMPERFECT):

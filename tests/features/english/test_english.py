@@ -73,24 +73,24 @@ SAID = {
 
 
 def test_words_are_read_by_their_kind_their_ending_and_their_neighbours(site):
-    found, _ = read(site, [(text, "en") for text in SAID], english="misaki")
-    assert dict(zip(SAID, (spelled for spelled, _ in found), strict=True)) == SAID
-    assert not any(left for _, left in found)
+    readings, _ = read(site, [(text, "en") for text in SAID], english="misaki")
+    assert dict(zip(SAID, (spelled for spelled, _ in readings), strict=True)) == SAID
+    assert not any(left for _, left in readings)
 
 
 def test_symbols_are_those_of_the_token_table(site):
-    found, _ = read(site, [(text, "en") for text in SAID], english="misaki")
-    assert set("".join(spelled for spelled, _ in found)) <= set(TokenTable.base().symbols)
+    readings, _ = read(site, [(text, "en") for text in SAID], english="misaki")
+    assert set("".join(spelled for spelled, _ in readings)) <= set(TokenTable.base().symbols)
 
 
 def test_without_espeak_it_is_taken_by_itself_and_says_what_it_cannot_read(site):
     texts = [("We wish.", "en"), ("wish αβ", "en"), ("wish 5 ✓", "en-gb"), ("سلام", "fa")]
-    found, settings = read(site, texts, hidden=True)
-    assert found[0] == ["wiː wˈɪʃ.", ""]
-    assert "cannot read 'αβ' in en-us" in found[1][0]
-    assert found[2] == ["wˈɪʃ fˈaɪv", "✓"]
-    assert found[3][0] == "TextError"
-    assert "needs eSpeak" in found[3][1]
+    readings, settings = read(site, texts, hidden=True)
+    assert readings[0] == ["wiː wˈɪʃ.", ""]
+    assert "cannot read 'αβ' in en-us" in readings[1][0]
+    assert readings[2] == ["wˈɪʃ fˈaɪv", "✓"]
+    assert readings[3][0] == "TextError"
+    assert "needs eSpeak" in readings[3][1]
     assert settings["english"] == "misaki"
     assert settings["espeak"] is None
     assert settings["readers"]["en"] == "misaki 9.9, gruut-lang-en 9.9"
@@ -113,8 +113,8 @@ def test_what_is_not_read_is_named_without_the_normaliser_too(site):
 
 def test_a_lexicon_of_the_user_comes_first(site):
     lexicon = [("en", "cat", "/kˈɑt/"), ("en-us", "Sean", "dog")]
-    found, _ = read(site, [("the cat, the Sean box", "en")], english="misaki", lexicon=lexicon)
-    assert found[0][0] == "ðə kˈɑt, ðə dˈɔːɡ bˈɑːks"
+    readings, _ = read(site, [("the cat, the Sean box", "en")], english="misaki", lexicon=lexicon)
+    assert readings[0][0] == "ðə kˈɑt, ðə dˈɔːɡ bˈɑːks"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("misaki") is not None, reason="misaki is installed")
@@ -127,6 +127,6 @@ def test_asked_for_and_not_installed_it_says_what_to_install():
 def test_a_damaged_package_is_named(tmp_path, name):
     write_packages(tmp_path)
     (tmp_path / name).write_bytes(b"nothing of use")
-    found, _ = read(tmp_path, [("zozo", "en")], english="misaki")
-    assert found[0][0] == "TextError"
-    assert name.rpartition("/")[2] in found[0][1]
+    readings, _ = read(tmp_path, [("zozo", "en")], english="misaki")
+    assert readings[0][0] == "TextError"
+    assert name.rpartition("/")[2] in readings[0][1]

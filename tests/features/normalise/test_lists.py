@@ -10,7 +10,7 @@ LANGUAGES = sorted(path.stem for path in (texts.LISTS / "tuned").iterdir())
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_list_reaches_its_bar(language, kind):
     count, wrong = texts.judge(kind, language)
-    shown = "\n".join(f"{written}\n  found    {found}\n  expected {said}" for written, found, said in wrong)
+    shown = "\n".join(f"{written}\n  found    {normalised}\n  expected {said}" for written, normalised, said in wrong)
     assert len(wrong) <= count * (1 - texts.BARS[kind]), shown
 
 

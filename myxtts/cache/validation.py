@@ -67,8 +67,8 @@ _BODY = {
 
 def impossible_body(body: Any) -> str:
     """'' or what is wrong with the content of a cache.json."""
-    if found := misfit(body, _BODY):
-        return found
+    if fault := misfit(body, _BODY):
+        return fault
     held = tracks_in(body["lengths"])
     columns = [*map(column_file, {**index_columns(held), **BLOBS})]
     if set(body["lengths"]) != {*payload_files(held), *columns} or "audio" not in held or body["mode"] != mode_of(held):
