@@ -230,7 +230,7 @@ def _step_lines(result: Profile) -> list[str]:
     bound = "the loader" if result.loading.mean_ms > step.step_ms else "the step"
     return [
         "", "Model step",
-        f"  {step.device}   {step.step_ms:.1f} ms a step on a batch that is there, {step.utterances_per_s:,.0f} "
+        f"  {step.device}   {step.step_ms:.1f} ms a step on a batch already in memory, {step.utterances_per_s:,.0f} "
         f"utterances/s on {step.cores:.1f} cores; compiled in {step.compile_ms / 1e3:.1f} s",
         f"  {bound} takes longer: {result.loading.mean_ms:.1f} ms to load against {step.step_ms:.1f} ms to compute",
     ]  # fmt: skip

@@ -80,7 +80,7 @@ def _check_alone(cache: Path, data: DataConfig, mode: str | None) -> None:
     body = load_manifest(cache)
     refuse(cache, [*misfits(data, body, mode), *(old for old in outdated(body) if old.part == "mel")])
     for old in outdated(body):
-        log.warning("%s: %s; 'myxtts pack --rebuild CORPUS -o %s' makes it anew", cache, old.what, cache)
+        log.warning("%s: %s; 'myxtts pack --rebuild CORPUS -o %s' packs it again", cache, old.what, cache)
     count_utterances(body, reused=body["utterances"])
 
 

@@ -33,7 +33,7 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--step-ms", metavar="A,B,C", default="5,10,20,50", help="step times to emulate")
     parser.add_argument("--batches", metavar="N", type=positive,
-                        help="take N of each loader for its rate (default: as many as come in 2 s)")  # fmt: skip
+                        help="take N of each loader for its rate (default: as many as arrive in 2 s)")  # fmt: skip
     parser.add_argument("--cold", action="store_true", help="drop the files from memory before each loader")
     parser.add_argument("--plot", metavar="FILE.png", type=Path, help="draw utilisation over step time")
     parser.add_argument("--html", metavar="FILE", type=html_file, help="write all of it as a page for the browser")

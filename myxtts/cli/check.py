@@ -26,7 +26,7 @@ def add(verbs: Any) -> None:
         "  myxtts check manifest.csv --strict --list problems.jsonl --json")  # fmt: skip
     parser.epilog = f"{parser.epilog}\n\nexit codes: 0 nothing is wrong, 1 something is, 2 could not be done"
     parser.add_argument("corpus", metavar="CORPUS", type=Path, help="folder in a known layout, or a manifest file")
-    parser.add_argument("--strict", action="store_true", help="a warning is something wrong, too")
+    parser.add_argument("--strict", action="store_true", help="treat warnings as errors")
     parser.add_argument("--plot", metavar="FILE.png", type=Path, help="draw lengths, levels, speakers and languages")
     parser.add_argument("--list", metavar="FILE", type=Path, dest="listed",
                         help="where every problem goes, as JSON lines (default: ./NAME.check.jsonl)")  # fmt: skip
@@ -68,7 +68,7 @@ def _refuse_late_errors(listed: Path, plot: Path | None) -> None:
     for file in filter(None, (listed, plot)):
         _try_to_write(file)
     if listed.exists() and not _is_ours(listed):
-        raise UsageError(f"{listed} exists and is no list of 'myxtts check': name another file with --list")
+        raise UsageError(f"{listed} exists and was not written by 'myxtts check': name another file with --list")
     if plot and plot.suffix != ".png":
         raise UsageError(f"--plot {plot}: expected a name that ends in .png")
     if plot:

@@ -30,7 +30,7 @@ def add(verbs: Any) -> None:
         "  myxtts doctor --data voice.cache\n  myxtts doctor --config my.yaml --fix\n"
         "  myxtts doctor --run runs/anna --html anna.html")  # fmt: skip
     add_data_flag(parser)
-    parser.add_argument("--run", metavar="RUN", type=Path, dest="run_dir", help="explain the past of a run")
+    parser.add_argument("--run", metavar="RUN", type=Path, dest="run_dir", help="explain how a run went")
     add_setting(parser, "data.batch_size", "--batch-size", metavar="N", type=positive, help="default: data.batch_size")
     parser.add_argument("--num-batches", metavar="N", type=positive,
                         help="measure at most this many, each time (default: 400, or those of 6 s)")  # fmt: skip

@@ -35,11 +35,11 @@ def add(verbs: Any) -> None:
                              "(default: all that are installed)")  # fmt: skip
     parser.add_argument("--whisper", metavar="DIR", type=Path,
                         help="weights of faster-whisper, to listen with them in every language")  # fmt: skip
-    parser.add_argument("--language", metavar="CODE", help="with --voices: what is spoken (default: the model's first)")
+    parser.add_argument("--language", metavar="CODE", help="with --voices (default: the model's first)")
     parser.add_argument("--vocoder", metavar="NAME|DIR", help="as in say")
     parser.add_argument("--plot", metavar="FILE.png", type=Path,
                         help="draw one sentence, spoken above real; with --voices who sounds like whom")  # fmt: skip
-    parser.add_argument("--html", metavar="FILE.html", type=Path, help="a page to hear and to see it, in one file")
+    parser.add_argument("--html", metavar="FILE.html", type=Path, help="a page to listen to and look at, in one file")
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -19,7 +19,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--output", metavar="FILE", type=Path, default=Path("gpu-check.json"),
                         help="default: gpu-check.json")  # fmt: skip
     parser.add_argument("--demo", metavar="DIR", type=Path, default=Path("demo"),
-                        help="where the demo corpus is, or is made (default: demo)")  # fmt: skip
+                        help="where the demo corpus is or will be made (default: demo)")  # fmt: skip
     parser.add_argument("--minutes", metavar="M", type=minutes, default=2.0, help="of training (default 2)")
     add_config_flags(parser)
 

@@ -11,7 +11,7 @@ from myxtts.cli.shared import Result, add_verb, describe_cache, find_cache
 
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "info", run, "say what a cache holds", "  myxtts info voice.cache --json")
-    parser.add_argument("cache", metavar="CACHE", type=Path, help="a cache, or the corpus whose default cache is meant")
+    parser.add_argument("cache", metavar="CACHE", type=Path, help="a cache, or a corpus (then its default cache)")
 
 
 def run(arguments: argparse.Namespace) -> Result:

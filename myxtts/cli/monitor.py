@@ -18,7 +18,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("run_dir", metavar="RUN", type=Path, nargs="?", help="a run's directory, running or not")
     parser.add_argument("--log-file", metavar="FILE", nargs="?", const="",
                         help="write every row to FILE.csv or FILE.jsonl (default: monitor-TIME.csv)")  # fmt: skip
-    parser.add_argument("--duration", metavar="S", type=seconds, help="end after so many seconds (default: at Ctrl-C)")
+    parser.add_argument("--duration", metavar="S", type=seconds, help="stop after S seconds (default: at Ctrl-C)")
     parser.add_argument("--interval", metavar="S", type=seconds, default=1.0, help="seconds between rows (default 1)")
 
 

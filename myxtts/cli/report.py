@@ -23,7 +23,7 @@ def html_file(text: str) -> Path:
     if path.is_dir() or not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"{text} cannot be written: give a file in a folder that exists")
     if os.path.lexists(path) and not _is_page(path):
-        raise argparse.ArgumentTypeError(f"{text} is there and is no page in HTML: name another file, or remove it")
+        raise argparse.ArgumentTypeError(f"{text} exists and is not an HTML page: name another file, or remove it")
     return path
 
 

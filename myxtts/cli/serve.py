@@ -35,7 +35,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--max-chars", metavar="N", type=positive, dest="most_chars",
                         help="longest text of a request (default: 4096)")  # fmt: skip
     parser.add_argument("--unload-minutes", metavar="M", type=_minutes,
-                        help="unload a model that was not used for so long (default: 15)")  # fmt: skip
+                        help="unload a model that has been idle for M minutes (default: 15)")  # fmt: skip
     parser.add_argument("--memory-gb", metavar="GB", type=_gigabytes,
                         help="for loaded models; others are unloaded to make room (default: 4)")  # fmt: skip
 

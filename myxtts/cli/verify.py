@@ -20,7 +20,7 @@ from myxtts.cli.shared import (
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "verify", run, "read every byte of a cache and name what is damaged",
         "  myxtts verify voice.cache\n  myxtts verify voice.cache --fix ~/corpus")  # fmt: skip
-    parser.add_argument("cache", metavar="CACHE", type=Path, help="a cache, or the corpus whose default cache is meant")
+    parser.add_argument("cache", metavar="CACHE", type=Path, help="a cache, or a corpus (then its default cache)")
     parser.add_argument("--fix", metavar="CORPUS", type=Path, nargs="+",
                         help="rebuild what is damaged from this corpus, or from all it was packed from")  # fmt: skip
     add_config_flags(parser)

@@ -46,7 +46,7 @@ class DataConfig(Settings):
     )
     english_phonemes: str = setting(
         "auto",
-        "Who makes English phonemes: espeak, misaki (without eSpeak, extra phonemes-en), or auto, whichever is there.",
+        "Who makes English phonemes: espeak, misaki (without eSpeak, extra phonemes-en), or auto (what is installed).",
         choices=("auto", "espeak", "misaki"),
     )
     text_stress: bool = setting(True, "Keep stress marks among phonemes.")

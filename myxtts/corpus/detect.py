@@ -51,7 +51,7 @@ def detect(path: Path) -> type[Layout]:
     if not left:
         names = sorted(entry.name for entry in path.iterdir())
         listing = (", ".join(names[:8]) or "nothing") + (", ..." if len(names) > 8 else "")
-        raise CorpusError(f"{path} is no corpus: found {listing}; expected one of these layouts: {tried}")
+        raise CorpusError(f"{path} is not a corpus: found {listing}; expected one of these layouts: {tried}")
     signs = " and ".join(f"{name} (by {claims[name].relative_to(path.parent)})" for name in left)
     raise CorpusError(f"{path} may be {signs}: say which with --layout {' or --layout '.join(left)}")
 

@@ -142,7 +142,7 @@ class FileFeed:
         return {"step": step}
 
     def resume(self, state: dict[str, Any]) -> int:
-        log.warning("files cannot be asked for a step: the epoch begins anew; a packed corpus resumes in place")
+        log.warning("plain files cannot resume inside an epoch: it starts over; a packed corpus resumes in place")
         return int(state["step"])
 
     def utterance_ids(self, step: int) -> list[str]:
@@ -176,7 +176,7 @@ class FileFeed:
         def read(position: Any) -> Tensors:
             own = tokens[starts[position] : ends[position]]
             rows, path = load(paths[position]), paths[position]
-            fits = tf.debugging.Assert(tf.shape(rows)[0] <= most[position], [path, "has changed: begin anew"])
+            fits = tf.debugging.Assert(tf.shape(rows)[0] <= most[position], [path, "has changed: start again"])
             with tf.control_dependencies([fits]):
                 rows = tf.identity(rows)
             lengths = {"token_lengths": tf.size(own), "frame_lengths": tf.shape(rows)[0]}

@@ -86,7 +86,7 @@ def memory_growth(device: str | None) -> Details:
 
     gpus = tf.config.list_physical_devices("GPU")
     if device is None or "GPU" not in device or not gpus:
-        raise Skipped(f"{device} is no GPU")
+        raise Skipped(f"{device} is not a GPU")
     for gpu in gpus:
         tf.config.experimental.set_memory_growth(gpu, True)
     grows = all(tf.config.experimental.get_memory_growth(gpu) for gpu in gpus)

@@ -49,7 +49,8 @@ class ModelDescription:
             if not getattr(self, name):
                 raise CheckpointError(f"the model's {name} is empty: take it from the cache it is trained on")
             if len(getattr(self, name)) > _MOST_SYMBOLS:
-                raise CheckpointError(f"the model's {name} has more than {_MOST_SYMBOLS} entries: it is none of ours")
+                detail = f"the model's {name} has more than {_MOST_SYMBOLS} entries"
+                raise CheckpointError(f"{detail}: MyXTTS did not write it")
 
     def check_continues(self, other: ModelDescription, run: Path) -> None:
         """Other symbols or languages in the same numbers would fit the weights and mean something else."""

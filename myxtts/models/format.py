@@ -144,7 +144,7 @@ def check_files(folder: Path, state: dict[str, Any]) -> None:
     """Every file that state.json names is there and is what was written."""
     for name in state["files"]:
         if Path(name).name != name:
-            raise CheckpointDamaged(f"{folder / STATE} names {name!r}, which is no file of a checkpoint")
+            raise CheckpointDamaged(f"{folder / STATE} names {name!r}, which is not a file of a checkpoint")
         if not (folder / name).is_file():
             raise CheckpointDamaged(f"{folder / name} is missing")
         _check_hash(folder / name, state)

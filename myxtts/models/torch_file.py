@@ -58,7 +58,7 @@ def _read_zip(file: IO[bytes]) -> tuple[Any, Storages]:
                 raise CheckpointError("it is a zip without data.pkl: give a checkpoint saved by torch.save")
             _check_stored(archive)
             if "byteorder" in names and archive.read(names["byteorder"]) != b"little":
-                raise CheckpointError("it was written on a machine of the other byte order: save it anew on this one")
+                raise CheckpointError("it was written on a machine of the other byte order: save it again on this one")
             value = read_pickle(io.BytesIO(archive.read(names["data.pkl"])))
             stored = {name[5:]: archive.read(whole) for name, whole in names.items() if name.startswith("data/")}
             return value, stored
@@ -71,7 +71,7 @@ def _check_stored(archive: zipfile.ZipFile) -> None:
     """A small file must not unfold into all of memory."""
     for entry in archive.infolist():
         if entry.compress_type != zipfile.ZIP_STORED:
-            raise CheckpointError(f"{entry.filename} in it is compressed, which torch.save never does: save it anew")
+            raise CheckpointError(f"{entry.filename} in it is compressed, which torch.save never does: save it again")
     if sum(entry.file_size for entry in archive.infolist()) > archive.start_dir:
         raise CheckpointDamaged("the parts of its zip overlap: download the file again")
 
@@ -86,7 +86,7 @@ def _read_older(opened: IO[bytes]) -> tuple[Any, Storages]:
     read_pickle(file)  # the version of the protocol, the same since 2016
     facts = read_pickle(file)
     if not isinstance(facts, dict) or not facts.get("little_endian"):
-        raise CheckpointError("it was written on a machine of the other byte order: save it anew on this one")
+        raise CheckpointError("it was written on a machine of the other byte order: save it again on this one")
     value, keys = read_pickle(file), read_pickle(file)
     if not isinstance(keys, list):
         raise CheckpointDamaged("its list of storages is missing: download the file again")

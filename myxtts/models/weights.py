@@ -133,7 +133,7 @@ def set_weights(model: Any, tensors: Mapping[str, np.ndarray]) -> None:
     if broken:
         more = f" and {len(broken) - 1} more tensors hold" if len(broken) > 1 else " holds"
         raise CheckpointDamaged(
-            f"the weights are no numbers: {broken[0]}{more} NaN or infinities: use another checkpoint"
+            f"the weights are not finite: {broken[0]}{more} NaN or infinite values: use another checkpoint"
         )
     for name, variable in wanted.items():
         variable.assign(tensors[name])

@@ -82,7 +82,7 @@ class Voices:
         if self._folder is None:
             raise Problem(403, "this server keeps no voices: start it with --voices DIR")
         if not _NAME.fullmatch(name) or name in (OWN_VOICE, *OPENAI_VOICES):
-            raise invalid("expected a name of a-z, 0-9, - and _, 64 at most, that is no built-in voice", "name")
+            raise invalid("expected a name of a-z, 0-9, - and _, 64 at most, that is not a built-in voice", "name")
         if name in self._kept:
             raise Problem(409, f"there is a voice {name}: delete it first, or choose another name", "name")
         if not consent.strip() or len(consent) > 1000:

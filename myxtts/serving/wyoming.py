@@ -199,7 +199,7 @@ def _object(text: bytes | str) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("found JSON that is nested too deeply") from None
     if not isinstance(value, dict):
-        raise ValueError("found JSON that is no object")
+        raise ValueError("found JSON that is not an object")
     return value
 
 

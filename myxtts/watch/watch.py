@@ -187,7 +187,7 @@ class RowLog:
             present = next(csv.reader(file), [])
         if present != columns:
             raise DiagnosisError(
-                f"{self.path} is there and has other columns ({', '.join(present[:6])}, ...): name a new file"
+                f"{self.path} exists and has other columns ({', '.join(present[:6])}, ...): name a new file"
             )
         return writer
 

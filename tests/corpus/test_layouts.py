@@ -317,7 +317,7 @@ def test_two_layouts_in_one_folder_are_an_error_that_names_both(put):
 
 def test_nothing_known_names_what_was_found_and_every_layout(put):
     folder = put({"notes.md": "", "wavs/a.wav": None})
-    with pytest.raises(CorpusError, match="is no corpus: found notes.md, wavs; expected one of") as caught:
+    with pytest.raises(CorpusError, match="is not a corpus: found notes.md, wavs; expected one of") as caught:
         open_corpus(folder)
     assert all(f"{name}: " in str(caught.value) for name in LAYOUTS)
 

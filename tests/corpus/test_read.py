@@ -118,7 +118,7 @@ def test_bad_rows_of_a_manifest(folder):
     ("make", "message"),
     [
         (lambda folder: folder / "nothing", "there is no corpus"),
-        (lambda folder: folder, "is no corpus: found wavs"),
+        (lambda folder: folder, "is not a corpus: found wavs"),
         (lambda folder: folder / "wavs" / "a.wav", "is not a manifest"),
         (
             lambda folder: _write(folder / "m.csv", "name,words\n1,2\n"),
