@@ -29,7 +29,7 @@ def clauses(plan: list[Piece], given: Set[Piece]) -> dict[tuple[int, int], Piece
 
 
 def merge(plan: list[Piece], spoken: dict[Piece, str], given: dict[Piece, str]) -> list[str]:
-    """The phonemes of each piece; those of a clause with given words are all in its first place."""
+    """The phonemes of each piece; those of a clause with given words are all in its first word."""
     heard = spoken | given
     out = [heard[piece] if piece[0] else piece[1] for piece in plan]
     for (start, end), whole in clauses(plan, given.keys() & spoken.keys()).items():
@@ -37,7 +37,8 @@ def merge(plan: list[Piece], spoken: dict[Piece, str], given: dict[Piece, str]) 
         known = whole in spoken and spoken.keys() >= set(wanted)
         ipa = _replace(spoken[whole].split(), [(spoken[piece], given[piece]) for piece in wanted]) if known else ""
         if ipa:
-            out[start:end] = [ipa, *[""] * (end - start - 1)]
+            first, *others = [at for at in range(start, end) if plan[at][0]]
+            out[first : others[-1] + 1] = [ipa, *[""] * (others[-1] - first)]
     return out
 
 

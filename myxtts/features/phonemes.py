@@ -75,8 +75,10 @@ def _plan(text: str, language: str, lexicon: Lexicon | None, given: dict[Piece, 
     for (part, ipa), seen in zip(parts, shown, strict=True):
         if ipa:
             given[language, part] = ipa
-        apart = [_SPACE] * (language == _MANDARIN)  # as eSpeak writes syllables
-        plan += [*apart, (language, part), *apart] if ipa else _pieces(seen, language)
+        pieces = [(language, part)] if ipa else _pieces(seen, language)
+        if language == _MANDARIN and plan and plan[-1][0] and pieces and pieces[0][0]:
+            plan.append(_SPACE)  # as eSpeak writes syllables
+        plan += pieces
     return plan
 
 
@@ -101,9 +103,21 @@ def unreadable(text: str, language: str) -> str:
     letters = dict.fromkeys(char for char in text if char.isalpha())
     if _is_alone(language):
         return "".join(char for char in letters if not _LATIN_LETTER.match(char))
-    return "".join(
-        char for char in letters if not _LETTERS.match(char) or (language in _WITHOUT_HAN and _HAN.match(char))
-    )
+    return "".join(char for char in letters if not _is_readable(char, language))
+
+
+def _is_readable(char: str, language: str) -> bool:
+    if _HAN.match(char):
+        voice = language if language in _SCRIPTS["Han"][1].split() else _MANDARIN
+        return language not in _WITHOUT_HAN and not _is_called_a_letter(char, voice)
+    return char in _SYMBOLS or _LETTERS.match(char) is not None
+
+
+@functools.lru_cache(maxsize=65536)
+def _is_called_a_letter(han: str, voice: str) -> bool:
+    """Whether the voice says 'letter' for a Chinese character, the same for each of the thousands it does not know."""
+    spoken = speak_all({(voice, han), (voice, _UNKNOWN_HAN)})
+    return spoken[voice, han].startswith(spoken[voice, _UNKNOWN_HAN])
 
 
 def unspoken(text: str, language: str) -> str:
@@ -175,7 +189,7 @@ _SCRIPTS: dict[str, tuple[str, str]] = {
     "Cherokee": ("\u13a0-\u13ff\uab70-\uabbf", "chr-us-qaaa-x-west"),
     "Hangul": ("\u3131-\u3163\uac00-\ud7a3", "ko"),
     "Kana": ("\u3041-\u30ff\u31f0-\u31ff", "ja"),
-    "Han": ("\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff", "cmn cmn-latn-pinyin yue hak"),
+    "Han": ("\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff", "cmn cmn-latn-pinyin yue"),
     "Shavian": ("\U00010450-\U0001047f", "en-shaw"),
 }
 _LATIN = "A-Za-z\u00aa\u00ba\u00c0-\u024f\u0259\u1e00-\u1eff"
@@ -183,7 +197,8 @@ _BLOCKS = "".join(points for points, _ in _SCRIPTS.values())
 _LETTERS, _LATIN_LETTER = re.compile(f"[{_LATIN}{_BLOCKS}]"), re.compile(f"[{_LATIN}]")
 _SIGNS = "\u200c\u200d" + "".join(chr(c) for c in range(0x370, 0x3100) if unicodedata.category(chr(c))[0] == "M")
 _HAN = re.compile(f"[{_SCRIPTS['Han'][0]}]")
-_WITHOUT_HAN = ("ja", "ko")  # eSpeak has no kanji readings, and the Mandarin ones would be wrong there
+_WITHOUT_HAN = ("ja", "ko", "hak")  # eSpeak has no readings of theirs, and the Mandarin ones would be wrong there
+_UNKNOWN_HAN = "\u3402"  # no voice of eSpeak 1.52 knows it
 
 
 def _is_alone(language: str) -> bool:

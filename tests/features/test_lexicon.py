@@ -40,6 +40,8 @@ def test_phonemes_take_the_place_of_a_word_and_leave_its_neighbours_alone():
     assert "ɡˈɪf" in plain
     assert said("We sent a gif of the cat.", "en", ("en", "gif", "/dʒˈɪf/")) == plain.replace("ɡˈɪf", "dʒˈɪf")
     assert said("gif!", "en", ("en", "gif", "/dʒˈɪf/")) == "dʒˈɪf!"
+    after_a_comma = said("Well, gif it is.", "en")
+    assert said("Well, gif it is.", "en", ("en", "gif", "/dʒˈɪf/")) == after_a_comma.replace("ɡˈɪf", "dʒˈɪf")
 
 
 def test_a_word_with_marks_in_it_and_a_phrase():

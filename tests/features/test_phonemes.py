@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from myxtts.features.letters import clean
+from myxtts.features.normalise import normalise
 from myxtts.features.phonemes import MARKS, languages, phonemise, unreadable, version
 from myxtts.features.text import TextFrontend, TokenTable
 
@@ -148,6 +149,26 @@ def test_words_of_another_script_are_read_not_spelled():
     assert unreadable("漢字かな", "ja") == "漢字"
 
 
+def test_chinese_characters_that_a_voice_only_calls_a_letter_are_named():
+    assert unreadable("我們一㐂", "hak") == "我們一㐂"  # it reads romanised Hakka
+    assert [unreadable("好㐂丂", language) for language in ("cmn", "yue", "en-us")] == ["㐂", "㐂丂", "㐂"]
+
+
+@pytest.mark.parametrize(("word", "language"), [("п\u02bcять", "uk"), ("o\u02bbzbek", "uz"), ("erba\u02bc", "mt")])
+def test_letters_that_look_like_an_apostrophe_are_read(word, language):
+    assert unreadable(word, language) == ""
+    assert phonemise([word], language) != [""]
+
+
+@pytest.mark.parametrize("number", ["0", "59", "12410"])
+def test_no_language_writes_numbers_that_its_voice_cannot_read(number):
+    said = {language: normalise(number, language) for language in languages()}
+    assert {language: unreadable(words, language) for language, words in said.items()} == dict.fromkeys(said, "")
+    read = {language: phonemise([words], language)[0] for language, words in said.items()}
+    assert {language for language, ipa in read.items() if not ipa} <= {"chr-us-qaaa-x-west", "cv", "sjn", "quc", "qya"}
+    assert "lˈetə" not in " ".join(read.values())
+
+
 def test_persian_half_space_keeps_a_word_whole():
     assert phonemise(["می\u200cخواهم"], "fa") == ["mixˈɑham"]
 
@@ -223,7 +244,7 @@ def test_no_digit_stands_for_a_consonant(word, language, ipa):
 
 @pytest.mark.parametrize(
     ("text", "syllables"),
-    [("英雄", "jˈi5ŋ ɕˈionɡɜ"), ("胸口", "ɕˈionɡ5 khˈou2"), ("无穷", "wˈuɜ tɕhˈionɡɜ"), ("B.十", "bˈiː.ṣˈịɜ")],
+    [("英雄", "jˈi5ŋ ɕˈionɡɜ"), ("胸口", "ɕˈionɡ5 khˈou2"), ("无穷", "wˈuɜ tɕhˈionɡɜ"), ("兄弟", "ɕˈionɡ5 tˈi5"), ("B.十", "bˈiː.ṣˈịɜ")],
 )
 def test_chinese_syllables_that_espeak_spells_in_english_are_said(text, syllables):
     [phonemes] = phonemise([text], "cmn")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from myxtts.features.normalise.counting import LONGEST, Number, has_rules, listed, spell
 from myxtts.features.normalise.reader import Reader, RuleParts
 
-# Left to the voice: Japanese numbers would come in kanji and Cherokee ones in small letters, which eSpeak does not
-# read; the Lao rules are half Thai.
-_LEFT = ("ja", "chr", "lo")
+# Left to the voice: Japanese and Hakka numbers would come in Chinese characters and Cherokee ones in small letters, which
+# eSpeak does not read; the Lao rules are half Thai.
+_LEFT = ("ja", "hak", "chr", "lo")
 # Where the rules for decimals are broken, or decline both numbers.
 _POINTS = {"pl": "przecinek", "lt": "kablelis", "lv": "komats", "mt": "punt", "kk": "бүтін", "ky": "бүтүн"}
-_SAME_NUMBERS = {"nb": "no", "bs": "sr_Latn", "hbs": "sr_Latn", "an": "es", "hak": "zh"}
+_SAME_NUMBERS = {"nb": "no", "bs": "sr_Latn", "hbs": "sr_Latn", "an": "es"}
 _WITH_POINT = frozenset(listed("am bn cy en ga he hi iw kn ko ml mr ms mt my ne pa si sw ta te th tl fil ur yue zh zu"))
 
 
