@@ -244,7 +244,13 @@ def test_no_digit_stands_for_a_consonant(word, language, ipa):
 
 @pytest.mark.parametrize(
     ("text", "syllables"),
-    [("英雄", "jˈi5ŋ ɕˈionɡɜ"), ("胸口", "ɕˈionɡ5 khˈou2"), ("无穷", "wˈuɜ tɕhˈionɡɜ"), ("兄弟", "ɕˈionɡ5 tˈi5"), ("B.十", "bˈiː.ṣˈịɜ")],
+    [
+        ("英雄", "jˈi5ŋ ɕˈionɡɜ"),
+        ("胸口", "ɕˈionɡ5 khˈou2"),
+        ("无穷", "wˈuɜ tɕhˈionɡɜ"),
+        ("兄弟", "ɕˈionɡ5 tˈi5"),
+        ("B.十", "bˈiː.ṣˈịɜ"),
+    ],
 )
 def test_chinese_syllables_that_espeak_spells_in_english_are_said(text, syllables):
     [phonemes] = phonemise([text], "cmn")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from myxtts.features.normalise.counting import LONGEST, Number, has_rules, listed, spell
 from myxtts.features.normalise.reader import Reader, RuleParts
 
-# Left to the voice: Japanese and Hakka numbers would come in Chinese characters and Cherokee ones in small letters, which
-# eSpeak does not read; the Lao rules are half Thai.
+# Left to the voice: Japanese and Hakka numbers would come in Chinese characters and Cherokee ones in small letters,
+# which eSpeak does not read; the Lao rules are half Thai.
 _LEFT = ("ja", "hak", "chr", "lo")
 # Where the rules for decimals are broken, or decline both numbers.
 _POINTS = {"pl": "przecinek", "lt": "kablelis", "lv": "komats", "mt": "punt", "kk": "бүтін", "ky": "бүтүн"}

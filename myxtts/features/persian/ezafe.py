@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from zlib import crc32
 
@@ -97,7 +97,7 @@ def _places(words: Sequence[str]) -> range:
 
 
 def _together(around: list[_Word], at: int) -> list[int]:
-    """Slots of the features of more than one word: a hash that one word began goes on with a part of the next."""
+    """Slots of the features of more than one word: a hash that one word began is continued with a part of the next."""
     slots = [
         crc32(around[at + second].parts[part], around[at + first].starts[number]) & _MASK
         for number, first, second, part in _PAIRS
@@ -113,7 +113,7 @@ def divide(words: Sequence[str]) -> tuple[list[str], list[int]]:
     parts: list[str] = []
     ends = []
     for word in words:
-        while word.startswith(_PROCLITICS):
+        while _JOINER in word and word.startswith(_PROCLITICS):
             proclitic, _, word = word.partition(_JOINER)
             parts.append(proclitic)
         parts.append(word)
@@ -154,13 +154,13 @@ class EzafeTagger:
             return cls(model["weights"], float(model["unit"]), model["transitions"])
 
     def scores(self, words: Sequence[str]) -> list[float]:
-        weights, unit = self._weights, self._unit
+        weight_of, unit = self._weights.__getitem__, self._unit
         around = [_word(word) for word in (*_OUTSIDE[:2], *words, *_OUTSIDE[2:])]
         alone = [self._alone(word) for word in (*_OUTSIDE[:2], *words, *_OUTSIDE[2:])]
         return [
             unit * (
                 alone[at][0] + alone[at + 1][1] + alone[at - 1][2] + alone[at + 2][3] + alone[at - 2][4]
-                + sum([weights[slot] for slot in _together(around, at)])
+                + sum(map(weight_of, _together(around, at)))
             )
             for at in _places(words)
         ]  # fmt: skip
@@ -169,13 +169,13 @@ class EzafeTagger:
         """The weights of a word's own features, summed for each place it may have beside the word in question."""
         return [sum(self._weights[slot] for slot in slots) for slots in _word(word).alone.values()]
 
-    def tag(self, words: Sequence[str], more: Sequence[float] | None = None) -> list[bool]:
-        """Whether each word carries the ezafe; `more` is added to the scores of the parts that `divide` gives."""
+    def tag(self, words: Sequence[str], second: Callable[[list[str]], list[float]] | None = None) -> list[bool]:
+        """Whether each word carries the ezafe; the scores of a `second` opinion on the same parts are added."""
         if not words:
             return []
         parts, ends = divide(words)
         scores = self.scores(parts)
-        if more is not None:
-            scores = [score + added for score, added in zip(scores, more, strict=True)]
+        if second is not None:
+            scores = [score + added for score, added in zip(scores, second(parts), strict=True)]
         labels = best_path(scores, self._transitions)
         return [labels[end] for end in ends]

@@ -43,6 +43,9 @@ _TESTS = (
     b"n?a",
 )  # has marks, digits: before, itself, after, only
 _LEAST, _STEPS_BETWEEN_SCALING = 1e-4, 4  # four steps shrink a number by 1e-32 at worst, and float32 ends at 1e-38
+# Both taggers are asked: what they share must not count twice. Of the values tried on GE2PE's Kasre sentences (0 to
+# -1.5 in halves) -1 gave 11.2 % of words wrong, 0 gave 12.3 %.
+_SHARED_OPINION = -1.0
 _OUTSIDE = ("_x-2", "_x-1", "_x+1", "_x+2")
 
 Floats = NDArray[np.float32]
@@ -86,7 +89,7 @@ class GruutTagger:
         return cls(arrays)
 
     def scores(self, words: Sequence[str]) -> list[float]:
-        """Log odds of an ezafe on each word, from the sum over all ways to tag the sentence."""
+        """Log odds of an ezafe on each word, from all ways to tag the sentence, less what taggers share."""
         around = [self._word(word) for word in (*_OUTSIDE[:2], *words, *_OUTSIDE[2:])]
         roles = np.array([roles for roles, _ in around])  # [words + 4, roles, tags]
         flags = [flags for _, flags in around]
@@ -96,7 +99,8 @@ class GruutTagger:
         single = np.maximum(np.exp(single - single.max(1, keepdims=True)), _LEAST)
         steps = np.array([steps for _, steps in edges]) * single[:, None, :]
         tags = _marginals(single[0], steps) @ self._split
-        return np.diff(np.log(np.maximum(tags, 1e-9)), axis=1)[:, 0].tolist()
+        logs = np.log(np.maximum(tags, 1e-9))
+        return (logs[:, 1] - logs[:, 0] + _SHARED_OPINION).tolist()
 
     def _make_word(self, word: str) -> tuple[Floats, tuple[bool, bool]]:
         """Weights in each role [roles, tags]; whether the word has marks, digits."""
