@@ -25,7 +25,6 @@ from myxtts.cache.format import (
     TOKENS,
     TRACKS,
     array_type,
-    column_file,
     hash_column,
     is_cache_file,
     npy_header,
@@ -38,7 +37,7 @@ from myxtts.cache.manifest import is_cache, load_manifest
 from myxtts.cache.pack import pack
 from myxtts.cache.prepare import hash_rows
 from myxtts.cache.publish import building_lock
-from myxtts.cache.reader import check_files
+from myxtts.cache.reader import check_files, map_column
 from myxtts.cache.settings import PackSettings
 from myxtts.cache.validation import impossible_index
 from myxtts.corpus.read import Corpus
@@ -83,7 +82,7 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
     damages = [Damage(name, what) for name, what in check_files(cache, body, hash_index=True)]
     if any(damage.file not in payload_files(TRACKS) for damage in damages):
         return damages  # without an intact index nobody knows where an utterance begins
-    columns = {name: _column(cache, name) for name in INDEX}
+    columns = {name: map_column(cache, name) for name in INDEX}
     if wrong := impossible_index(body, columns):
         file, _, what = wrong.partition(" ")
         return [*damages, Damage(file, what)]
@@ -147,7 +146,7 @@ def _runs(cache: Path, name: str, first: int, last: int) -> Iterator[Run]:
     if len(padding) and last == len(starts):
         yield Run(-1, HEADER_BYTES, HEADER_BYTES + width, [width], [hash_rows(padding)])
     ends = (starts + counts) * width
-    hashes = _column(cache, hash_column(name.removesuffix(".npy")))
+    hashes = map_column(cache, hash_column(name.removesuffix(".npy")))
     while first < last:
         begin = int(starts[first]) * width
         stop = min(max(int(np.searchsorted(ends, begin + _RUN_BYTES)), first + 1), last)
@@ -175,18 +174,13 @@ def _damaged(run: Run, view: memoryview) -> list[int]:
 def _extent(cache: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     """(first row, number of rows) of every utterance in a payload file."""
     columns = ("first_token", "n_tokens") if name == TOKENS else ("first_row", "n_frames")
-    return _column(cache, columns[0]), _column(cache, columns[1])
-
-
-def _column(cache: Path, name: str) -> np.ndarray:
-    """A column as a bare array: cutting a piece out of a `np.memmap` takes 10 us, in which other threads wait."""
-    return np.asarray(np.load(cache / column_file(name), mmap_mode="r"))
+    return map_column(cache, columns[0]), map_column(cache, columns[1])
 
 
 def _name(cache: Path, file: str, utterance: int) -> Damage:
     if utterance < 0:
         return Damage(file, "has a damaged padding row")
-    ends, ids = _column(cache, "id_end"), _column(cache, "id_bytes")
+    ends, ids = map_column(cache, "id_end"), map_column(cache, "id_bytes")
     start = int(ends[utterance - 1]) if utterance else 0
     return Damage(
         file, "is damaged", utterance, ids[start : int(ends[utterance])].tobytes().decode(errors="backslashreplace")
@@ -245,7 +239,7 @@ def _rebuild(
     for name, utterance in wanted.items():
         for damage in files[utterance]:
             made = _remake(sources.get(name or ""), damage.file, body, settings)
-            hashed = _column(cache, hash_column(damage.file.removesuffix(".npy")))
+            hashed = map_column(cache, hash_column(damage.file.removesuffix(".npy")))
             if isinstance(made, str) or hash_rows(made) != int(hashed[utterance]):
                 why = made if isinstance(made, str) else "its source has changed: pack the corpus again with --rebuild"
                 failed.append(Damage(damage.file, f"could not be rebuilt: {why}", utterance, name))
