@@ -154,8 +154,8 @@ class Cache:
 
 
 def map_column(folder: Path, column: str) -> NDArray[Any]:
-    """A column of the index, read-only. Its header was compared by `check_files` and is not parsed: `np.load` takes 0.1 ms
-    for that, and a cache has 14 of them."""
+    """A column of the index, read-only. `check_files` has compared its header, so it is not parsed: `np.load` takes
+    0.1 ms for that, and a cache has 14 of them."""
     name = column_file(column)
     with open(folder / name, "rb") as file:
         memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)

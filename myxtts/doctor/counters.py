@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -26,20 +28,35 @@ def python_calls() -> Iterator[list[int]]:
         registry.__call__ = original
 
 
+@dataclass
+class Traces:
+    """How many functions were traced, those inside others included, and the seconds that took."""
+
+    count: int = 0
+    seconds: float = 0.0
+    depth: int = 0
+
+
 @contextmanager
-def tracing() -> Iterator[list[int]]:
+def tracing() -> Iterator[Traces]:
     """Counts traces of Python functions into graphs, whoever holds the compiled function."""
     from tensorflow.python.framework import func_graph
 
-    original, traced = func_graph.func_graph_from_py_func, [0]
+    original, traces = func_graph.func_graph_from_py_func, Traces()
 
     def counted(*arguments: Any, **named: Any) -> Any:
-        traced[0] += 1
-        return original(*arguments, **named)
+        traces.count += 1
+        traces.depth += 1
+        started = time.perf_counter()
+        try:
+            return original(*arguments, **named)
+        finally:
+            traces.depth -= 1
+            traces.seconds += time.perf_counter() - started if traces.depth == 0 else 0.0
 
     func_graph.func_graph_from_py_func = counted
     try:
-        yield traced
+        yield traces
     finally:
         func_graph.func_graph_from_py_func = original
 

@@ -27,6 +27,7 @@ class Measurements:
     compile_ms: float = 0.0  # by how much the very first step was slower
     traces: int = 0  # steps of the loop in which something was traced
     resident_traces: float = 0.0  # share of steps that trace anew although they have met their batch before
+    trace_ms: float = 0.0  # of tracing in each of these
     few_shapes: bool = False  # batches come in a few shapes again and again: steps that met one first do not count
     new_shapes: int = 0  # batches in the loop whose shape the step had not seen
     new_shape_ms: float = 0.0  # mean time of those

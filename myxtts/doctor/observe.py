@@ -15,6 +15,7 @@ from myxtts.doctor.batch_shape import rows_of, shape_of, typical, useful_share
 from myxtts.doctor.counters import python_calls, stage_times, tracing
 from myxtts.doctor.measurements import Measurements
 from myxtts.doctor.resident import (
+    OPERATIONS_OF_A_STEP,
     Step,
     device_alone,
     double_time,
@@ -87,7 +88,8 @@ def _try_variants(measured: Measurements, step: Step, resident: Any) -> None:
     if measured.compile_ms > _SLOW_COMPILE_MS:
         return  # each of these would be compiled too, and a diagnosis is to take less than 40 s
     if not compiled or measured.resident_traces:
-        measured.graph_ms = graph_ms(step, resident)
+        # What is retraced is made of TensorFlow's operations, however few.
+        measured.graph_ms = graph_ms(step, resident, 1 if measured.resident_traces else OPERATIONS_OF_A_STEP)
     # Of an emulated accelerator twice the batch costs nothing, which says nothing.
     steady = measured.device_ms < 500 and not measured.resident_traces
     if (compiled or measured.graph_ms) and measured.loader_ms < measured.device_ms and steady:
@@ -208,12 +210,12 @@ def _loop(source: _Source, step: Step, most: int, few_shapes: bool, stand_in: An
     before, began = usage(), time.perf_counter()
     with tracing() as traces:
         while _wants_more(len(rows), time.perf_counter() - began, LOOP_SECONDS, most):
-            asked, traced = time.perf_counter(), traces[0]
+            asked, traced = time.perf_counter(), traces.count
             batch = next(batches)
             came = time.perf_counter()
             run_step(step, batch if stand_in is None else stand_in)
             done, shape = time.perf_counter(), shape_of(batch)
-            rows.append(((came - asked) * 1e3, (done - came) * 1e3, shape not in known, traces[0] > traced))
+            rows.append(((came - asked) * 1e3, (done - came) * 1e3, shape not in known, traces.count > traced))
             known.add(shape)
     spent = usage() - before
     return {"loop_disk_mb_per_batch": float(spent[2] / len(rows) / 1e6), **_sum_up(rows, few_shapes)}

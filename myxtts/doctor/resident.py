@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 DEVICE_SECONDS = 1.5
 _TRACEBACK = "Traceback (most recent call last):"
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Warning|Iteration|Exit|Interrupt)\b.{0,300})", re.MULTILINE)
-_OPERATIONS_OF_A_STEP = 12  # fewer: a sleep, or another framework; nothing that a graph could make faster
+OPERATIONS_OF_A_STEP = 12  # fewer: a sleep, or another framework; nothing that a graph could make faster
 
 Step = Callable[[Any], Any]
 
@@ -31,13 +31,14 @@ def device_alone(step: Step, resident: Any) -> dict[str, Any]:
     """Of the step on a batch that is there: median ms, cores used meanwhile, share of steps that were traced anew."""
     compile_ms = _warm_up(step, resident)
     before, began = usage(), time.perf_counter()
-    times, traced = _timed(step, resident)
+    times, traced, tracing_seconds = _timed(step, resident)
     cores = float((usage() - before)[0] / (time.perf_counter() - began))
     device_ms = float(np.median(times))
     return {
         "device_ms": device_ms,
         "device_cores": cores,
         "resident_traces": traced / len(times),
+        "trace_ms": tracing_seconds / len(times) * 1e3,
         "compile_ms": max(compile_ms - device_ms, 0.0),
     }
 
@@ -56,17 +57,18 @@ def _warm_up(step: Step, batch: Any) -> float:
     return first * 1e3
 
 
-def _timed(step: Step, batch: Any) -> tuple[list[float], int]:
-    """Milliseconds of each call, and how many were traced. Three calls at least, of a step of seconds one."""
+def _timed(step: Step, batch: Any) -> tuple[list[float], int, float]:
+    """Milliseconds of each call, how many were traced, and seconds of tracing. Three calls at least, of a step of
+    seconds one."""
     times: list[float] = []
     traced, ends = 0, time.perf_counter() + DEVICE_SECONDS
     with tracing() as traces:
         while (now := time.perf_counter()) < ends or (len(times) < 3 and now < ends + DEVICE_SECONDS):
-            known = traces[0]
+            known = traces.count
             run_step(step, batch)
             times.append((time.perf_counter() - now) * 1e3)
-            traced += traces[0] > known
-    return times, traced
+            traced += traces.count > known
+    return times, traced, traces.seconds
 
 
 def run_step(step: Step, batch: Any) -> None:
@@ -111,8 +113,8 @@ def is_compiled(step: Step) -> bool:
     return hasattr(step, "experimental_get_tracing_count") and not tf.config.functions_run_eagerly()
 
 
-def graph_ms(step: Step, batch: Any) -> float | None:
-    """The step as a compiled function, if it is none yet and is made of TensorFlow operations."""
+def graph_ms(step: Step, batch: Any, least_operations: int = OPERATIONS_OF_A_STEP) -> float | None:
+    """The step as a compiled function, if it can be one and has that many TensorFlow operations."""
     import tensorflow as tf
 
     eagerly = tf.config.functions_run_eagerly()
@@ -121,7 +123,7 @@ def graph_ms(step: Step, batch: Any) -> float | None:
         compiled = tf.function(_without_reading(getattr(step, "python_function", step)))
         operations = operations_of(compiled.get_concrete_function(batch).name, set())
         working = sum(count for kind, count in operations.items() if kind not in IDLE_OPS)
-        return _resident_ms(compiled, batch) if working >= _OPERATIONS_OF_A_STEP else None
+        return _resident_ms(compiled, batch) if working >= least_operations else None
     except Exception as error:  # noqa: BLE001 - whatever a stranger's step does when traced: this cure is not offered
         log.info("whether a compiled step is faster was not measured, it cannot be traced: %s", type(error).__name__)
         return None

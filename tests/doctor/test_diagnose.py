@@ -225,6 +225,15 @@ def test_a_loader_that_is_fast_enough_but_uneven():
     assert "10 stops of up to 80 ms" in now_and_then.evidence[0]
 
 
+@pytest.mark.parametrize("spread", [0.05, 0.3, 0.6])
+@pytest.mark.parametrize("loader_ms", [8.0, 10.0, 40.0])
+def test_an_iterable_that_is_slow_in_every_batch_is_not_called_oscillation(spread, loader_ms):
+    drawn = random.Random(7)
+    intervals = [loader_ms * drawn.lognormvariate(-spread * spread / 2, spread) for _ in range(300)]
+    slow = replace(measured(10, loader_ms, ITERABLE, overlap=0.0), intervals_ms=intervals)
+    assert judge(slow).verdict in ("python_loader", "no_prefetch")
+
+
 def test_padding_costs_only_what_the_length_costs():
     padded = measured(20, 1, PREFETCHED, useful_share=0.6)
     in_proportion = judge(replace(padded, short_ms=10.0))
@@ -245,6 +254,13 @@ def test_a_step_traced_with_every_call_is_not_called_eager():
     slow = measured(100, 1, PREFETCHED, graph_ms=5.0)
     assert judge(slow).verdict == "eager_step"
     assert judge(replace(slow, resident_traces=1.0, traces=50)).verdict == "retracing"
+
+
+def test_a_step_that_no_graph_can_be_made_of_is_not_called_healthy_while_it_is_retraced():
+    retraced = judge(measured(10, 1, PREFETCHED, resident_traces=1.0, traces=50, trace_ms=8.0))
+    assert (retraced.verdict, retraced.limiting) == ("retracing", "the step")
+    assert "tracing takes 8.0 ms of each step of 10.0 ms" in retraced.evidence
+    assert retraced.predicted(retraced.cures[0])["gain"] == pytest.approx(5.0)
 
 
 def test_a_function_around_a_compiled_step_is_not_taken_for_an_eager_one():

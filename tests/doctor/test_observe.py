@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.framework.tensor import Tensor
 
+from myxtts.doctor import judge, resident
 from myxtts.doctor import observe as observe_room
-from myxtts.doctor import resident
 from myxtts.doctor.batch_shape import rows_of, shape_of, typical, useful_share
 from myxtts.doctor.counters import python_calls, tracing
 from myxtts.doctor.measurements import Measurements
@@ -180,7 +180,12 @@ def test_a_few_shapes_are_met_first_once_and_do_not_count():
 
 def test_a_step_that_is_traced_with_every_call_shows_on_a_resident_batch():
     compiled, numbers = tf.function(lambda batch, number: tf.reduce_sum(batch) * number), itertools.count()
-    assert observe(batches(), lambda batch: compiled(batch, next(numbers))).resident_traces == 1
+    measured = observe(batches(), lambda batch: compiled(batch, next(numbers)))
+    assert measured.resident_traces == 1
+    assert measured.trace_ms > 0
+    diagnosis = judge(measured)
+    assert (diagnosis.verdict, diagnosis.healthy) == ("retracing", False)
+    assert "the step is retraced even for a batch that it has met" in str(diagnosis)
 
 
 def long_step(batch):
