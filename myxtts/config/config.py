@@ -79,7 +79,7 @@ class DataConfig(Settings):
     prefetch_buffer_size: int = setting(12, "Batches made ahead of the step.", 0, 4096)
     shuffle_buffer_multiplier: int = setting(20, "Without a cache: shuffle in a buffer of this many batches.", 1, 10000)
     enable_memory_mapping: bool = setting(True, "Map the cache instead of reading it into memory.")
-    cache_verification: bool = setting(True, "Check a cache's structure and index checksums when it is opened.")
+    cache_verification: bool = setting(True, "Check a cache's index when it is opened, and its tokens before training.")
     memory_cache: bool = setting(False, "Keep in memory: the whole cache, or what was decoded of single files.")
     use_tf_native_loading: bool = setting(
         True, "Without a cache: let TensorFlow read plain wavs and the device make the mel. Off: Python."

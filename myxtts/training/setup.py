@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from myxtts.cache.settings import PackSettings
 from myxtts.cache.validation import impossible_tokens
+from myxtts.cache.verify import verify_tokens
 from myxtts.config.config import XTTSConfig
 from myxtts.data.file_feed import FileFeed
 from myxtts.data.pipeline import Feed
@@ -114,7 +115,16 @@ def _learnt(feed: Feed | FileFeed, symbols: Sequence[str]) -> list[str]:
             if isinstance(feed, Feed) and impossible_tokens(some, len(symbols)):
                 raise CacheDamaged(_foreign_tokens(feed, len(symbols)))
             counts += np.bincount(some, minlength=len(symbols))
+    if isinstance(feed, Feed) and feed.data.cache_verification:
+        _refuse_damaged_tokens(feed)
     return [symbol for symbol, count in zip(symbols, counts, strict=True) if count]
+
+
+def _refuse_damaged_tokens(feed: Feed) -> None:
+    for cache in feed.caches:
+        if damages := verify_tokens(cache.folder):
+            more = f" and {len(damages) - 1} more" if len(damages) > 1 else ""
+            raise CacheDamaged(f"{cache.folder}: {damages[0]}{more}: run 'myxtts verify {cache.folder} --fix CORPUS'")
 
 
 def _foreign_tokens(feed: Feed, symbols: int) -> str:

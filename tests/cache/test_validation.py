@@ -121,3 +121,22 @@ def test_a_token_of_no_symbol_is_a_damaged_cache(cache):
     config = feed_config()
     with pytest.raises(CacheDamaged, match="tokens.npy is damaged.*myxtts verify"):
         describe_model(config, Feed(Cache(cache), config))
+
+
+def test_a_token_that_became_another_symbol_is_a_damaged_cache(cache):
+    """Nothing but its hash tells it from the right one: training looks at all of them before it begins."""
+    from corpora import feed_config
+
+    from myxtts.data.pipeline import Feed
+    from myxtts.training.setup import describe_model
+
+    raw = bytearray((cache / "tokens.npy").read_bytes())
+    tokens = np.frombuffer(raw, np.int32, offset=128)
+    at = next(n for n, token in enumerate(tokens) if (token ^ 1) in tokens and token > 8)
+    raw[128 + 4 * at] ^= 1
+    (cache / "tokens.npy").write_bytes(raw)
+    config = feed_config()
+    with pytest.raises(CacheDamaged, match=r"tokens.npy: utterance \w+ is damaged: run 'myxtts verify .* --fix"):
+        describe_model(config, Feed(Cache(cache), config))
+    config.data.cache_verification = False
+    describe_model(config, Feed(Cache(cache, verify=False), config))

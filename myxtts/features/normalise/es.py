@@ -123,6 +123,8 @@ class Spanish(Romance):
 
     def _ordinal(self, match: Match) -> str:
         value, short = int(match["value"]), match["short"] or ""
+        if not value:
+            return self.zero_degrees(match)
         if match["f"] or short.endswith("a"):
             return self.ordinal(value, "f")
         before_noun = after(match)[:1].islower() and after(match) not in listed("y de en del o que por con a")

@@ -86,7 +86,8 @@ class Italian(Romance):
         ]
 
     def _ordinal(self, match: Match) -> str:
-        return self.ordinal(int(match["value"]), "f" if match["f"] else "m")
+        value = int(match["value"])
+        return self.ordinal(value, "f" if match["f"] else "m") if value else self.zero_degrees(match)
 
     def _king(self, match: Match) -> str:
         return f"{match['name']} {self.ordinal(roman(match['king']), 'f' if match['name'] in _QUEENS else 'm')}"

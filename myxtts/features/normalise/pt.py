@@ -86,7 +86,8 @@ class Portuguese(Romance):
         ]
 
     def _ordinal(self, match: Match) -> str:
-        return self.ordinal(int(match["value"]), "f" if match["f"] else "m")
+        value = int(match["value"])
+        return self.ordinal(value, "f" if match["f"] else "m") if value else self.zero_degrees(match)
 
     def _king(self, match: Match) -> str:
         value, woman = roman(match["king"]), match["name"] in _QUEENS

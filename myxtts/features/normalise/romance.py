@@ -40,6 +40,10 @@ class Romance(Language):
     def ordinal(self, value: int, gender: str = "m") -> str:
         return spell(value, self.code, f"ordinal-{'feminine' if gender == 'f' else 'masculine'}")
 
+    def zero_degrees(self, match: Match) -> str:
+        """Nobody counts a zeroth: '0°' and '0º' are left to the rule for temperatures."""
+        return match[0].replace("º", "°")
+
     def full_date(self, day: str, month: int, year: int | None) -> str:
         said = f"{day} {self.of} {self.months[month - 1]}"
         return f"{said} {self.of} {self.say_year(year)}" if year else said
