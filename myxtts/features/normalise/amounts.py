@@ -97,7 +97,11 @@ class Amounts(Reader):
             ("/", rf"(?<![\w/.,])(\d{{1,2}})/(\d{{1,2}}) ?(?P<unit>{units})(?!\w){dot}", self._part_of_unit),
             (DIGITS, rf"{_SIGNED}(?<![\w.,/])(?P<number>{number}) ?(?P<unit>{units})(?!\w){per}{dot}", self._measure),
             (DIGITS, rf"(?<![\w.,])(?P<number>{number}) ?(?P<scale>{alone})(?!\w)", self._scaled),
-            (vulgar, rf"(?:(?<![\w.,])(\d{{1,15}}) ?)?([{vulgar}])(?: ?(?P<unit>{units})(?!\w){dot})?", self._vulgar),
+            (
+                vulgar,
+                rf"(?:(?<![\w.,])((?!0\d)\d{{1,15}}) ?)?([{vulgar}])(?: ?(?P<unit>{units})(?!\w){dot})?",
+                self._vulgar,
+            ),
             (f"{DIGITS} /", r"(?<![\w/.,])(\d{1,3})/(\d{1,4})(?![\w/]|[.,]\d)", self._fraction),
         ]
 

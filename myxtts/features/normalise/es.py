@@ -104,7 +104,7 @@ class Spanish(Romance):
     def find_own(self) -> list[RuleParts]:
         nth = r"(?:\.?(?P<m>[ºo°])(?!C)|\.?(?P<f>ª|a)|\.?(?P<short>er|ero|era|do|da|to|ta|vo|va|mo|ma|no|na))(?!\w)"
         return [
-            (DIGITS, rf"(?<![\w.,])(?P<value>\d{{1,4}}){nth}", self._ordinal),
+            (DIGITS, rf"(?<![\w.,])(?P<value>(?!0\d)\d{{1,4}}){nth}", self._ordinal),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?! [A-Z]\.)", self._king),
             (
                 "IVXLCDM",

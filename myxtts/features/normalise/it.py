@@ -49,7 +49,7 @@ class Italian(Romance):
             (DIGITS, named, self.named_date),
             *super().find_dates(),
             (".", r"(?<=\bore )(?P<hour>\d{1,2})\.(?P<minute>\d\d)(?P<second>)(?!\w|\.\d)", self._dotted_clock),
-            ("'", r"(?<=')(\d\d)(?!\w)", lambda match: self.count(int(match[1]))),
+            ("'", r"(?<=')(\d\d)(?!\w)", lambda match: self.cardinal(match[1])),
         ]
 
     def say_date(self, day: int, month: int, year: int | None, match: Match) -> str:
@@ -69,7 +69,7 @@ class Italian(Romance):
 
     def find_own(self) -> list[RuleParts]:
         return [
-            (DIGITS, r"(?<![\w.,])(?P<value>\d{1,4})(?:(?P<m>[º°]|[oi]\b)(?!C)|(?P<f>ª|[ae]\b))", self._ordinal),
+            (DIGITS, r"(?<![\w.,])(?P<value>(?!0\d)\d{1,4})(?:(?P<m>[º°]|[oi]\b)(?!C)|(?P<f>ª|[ae]\b))", self._ordinal),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?! [A-Z]\.)", self._king),
             ("IVXLCDM", rf"\b(?P<name>(?i:{_PARTS})) (?P<king>{ROMAN})\b", self._part_number),
             ("IVXLCDM", rf"(?<!\w)(?P<king>{ROMAN})(?= (?P<name>{_OF_ROMAN})\b)", self._nth),

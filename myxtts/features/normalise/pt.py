@@ -70,7 +70,11 @@ class Portuguese(Romance):
 
     def find_own(self) -> list[RuleParts]:
         return [
-            (DIGITS, r"(?<![\w.,])(?P<value>\d{1,4})\.?(?:(?P<m>[º°]|os?\b)(?!C)|(?P<f>ª|as?\b))", self._ordinal),
+            (
+                DIGITS,
+                r"(?<![\w.,])(?P<value>(?!0\d)\d{1,4})\.?(?:(?P<m>[º°]|os?\b)(?!C)|(?P<f>ª|as?\b))",
+                self._ordinal,
+            ),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?! [A-Z]\.)", self._king),
             (
                 "IVXLCDM",

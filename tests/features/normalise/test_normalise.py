@@ -70,7 +70,7 @@ def test_every_number_has_words(language):
 
 
 @pytest.mark.parametrize("language", CODES)
-@pytest.mark.parametrize("place", ["a {} b", "5 {} 6", "{}5", "5{}", "5 {}", "{}"])
+@pytest.mark.parametrize("place", ["a {} b", "5 {} 6", "{}5", "5{}", "0{}", "5 {}", "{}"])
 def test_a_symbol_becomes_words_or_stays(language, place):
     """Never the same words as without it: whatever is not read is there to be named by `check` and `say`."""
     symbols = [chr(code) for code in range(0x21, 0x2300) if unicodedata.category(chr(code)) in ("Sc", "Sm", "So", "Po")]
@@ -80,9 +80,18 @@ def test_a_symbol_becomes_words_or_stays(language, place):
         assert symbol in said or len(said.split()) > len(without.split()) or said != without, (symbol, said)
 
 
+@pytest.mark.parametrize("language", CODES)
+@pytest.mark.parametrize("text", ["07½", "07 ¾", "07°", "07º", "'07"])
+def test_a_leading_zero_is_read(text, language):
+    assert normalise(text, language) != normalise(text.replace("0", ""), language)
+
+
 @pytest.mark.parametrize(
     ("text", "language", "said"),
     [
+        ("0º", "pt", "zero graus"),
+        ("0°", "es", "cero grados"),
+        ("0°", "it", "zero gradi"),
         ("21", "tr", "yirmi bir"),
         ("-3,5", "nl", "min drie komma vijf"),
         ("1.234", "pl", "tysiąc dwieście trzydzieści cztery"),
