@@ -7,6 +7,7 @@ where nothing may change.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import resource
@@ -24,13 +25,12 @@ from myxtts.files import fingerprint, hash_file
 
 MOST_BYTES = 1e9
 STEPS = 60
+_DEEPEST = 20  # places inside of what is nested hundreds deep are all alike
 
 Run = Callable[..., tuple[int, dict[str, Any]]]
 Rng = np.random.Generator
 
-NESTED: list[Any] = []
-for _ in range(900):  # as deep as `json` writes; what is deeper is made of text
-    NESTED = [NESTED]
+NESTED = "nested"  # stands for lists in lists
 VALUES: list[Any] = [
     None, True, False, 0, -1, 1, 2, 255, 2**31, -(2**31), 2**53, 2**63, -(2**63), 10**400, 0.5, -0.0, 1e308, -1e308, 1e-308,  # noqa: E501
     float("nan"), float("inf"), "", " ", "x", "nan", "0", "1e999", "x" * 5000, "\x1b[2J\x1b]0;owned\x07", "\x9b31m", "\u202eabc",  # noqa: E501
@@ -44,10 +44,22 @@ VALUES: list[Any] = [
 
 def paths_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     paths = [path] if path else []
+    if len(path) == _DEEPEST:
+        return paths
     items = value.items() if isinstance(value, dict) else enumerate(value[:40]) if isinstance(value, list) else ()
     for key, part in items:
         paths += paths_in(part, (*path, key))
     return paths
+
+
+def fresh(value: Any) -> Any:
+    """A value of its own: what is put into a body twice and then changed would hold itself."""
+    if value is not NESTED:
+        return copy.deepcopy(value)
+    nested: list[Any] = []
+    for _ in range(900):  # as deep as `json` writes; what is deeper is made of text
+        nested = [nested]
+    return nested
 
 
 def change(value: Any, rng: Rng) -> Any:
@@ -62,7 +74,7 @@ def change(value: Any, rng: Rng) -> Any:
             place = place[key]
         kind = rng.random()
         if kind < 0.65:
-            place[last] = VALUES[int(rng.integers(len(VALUES)))]
+            place[last] = fresh(VALUES[int(rng.integers(len(VALUES)))])
         elif kind < 0.8:
             del place[last]
         elif isinstance(place, list):

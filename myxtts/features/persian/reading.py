@@ -145,7 +145,7 @@ def _tag(words: Sequence[str]) -> list[bool]:
     stripped = [_strip_ezafe(word) for word in words]
     bare = [_strip_signs(word) for word in stripped]
     own, other = _taggers()
-    tags = zip(words, stripped, own.tag(bare, other and other.scores), strict=True)
+    tags = zip(words, stripped, own.tag(bare, other.scores if other else None), strict=True)
     return [word != without or (tag and not word.endswith(_SUKUN)) for word, without, tag in tags]
 
 
