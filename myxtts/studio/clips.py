@@ -45,7 +45,12 @@ class Clips:
     def totals(self) -> dict[str, Any]:
         rows = self.shown()
         seconds = round(sum(row["seconds"] or 0.0 for row in rows), 2)
-        return {"clips": len(rows), "seconds": seconds, "changeable": self.changeable}
+        return {"clips": len(rows), "seconds": seconds, "changeable": self.changeable, "changed": self._changed()}
+
+    def _changed(self) -> float:
+        """When rows were last written: what was checked or packed before is not up to date."""
+        listed = (path for path in (self._manifest, self._folder / "metadata.csv") if path.is_file())
+        return max((path.stat().st_mtime for path in listed), default=0.0)
 
     def audio(self, name: str) -> Path:
         found = {each: path for each, _, path in self._rows()}.get(name)

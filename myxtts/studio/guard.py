@@ -67,7 +67,8 @@ def _check(scope: Scope) -> None:
                            "it from another machine", code="wrong_host")  # fmt: skip
     origin = headers.get("origin")
     other = origin is not None and urlsplit(origin).netloc != host
-    if other or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+    followed = headers.get("sec-fetch-mode") == "navigate" and scope["method"] == "GET"  # a link to the page
+    if other or not (followed or headers.get("sec-fetch-site", "none") in ("same-origin", "none")):
         raise Problem(403, "requests of another site's pages are not answered", code="cross_origin")
     page = not scope["path"].startswith("/v1/")  # which programs use: the server's own guard looks at those
     if page and scope["method"] not in ("GET", "HEAD") and OURS not in headers:

@@ -20,6 +20,7 @@ from myxtts.models.description import find_checkpoint
 from myxtts.report.run_data import METRIC, RunData, read_run, where_the_time_went
 from myxtts.studio.jobs import Job
 from myxtts.training.run_log import LOG, plain
+from myxtts.watch.run_tail import RunTail
 
 _MOST_POINTS = 240
 _SAMPLE = re.compile(r"step-(\d{1,12})-(\d{1,3})\.wav")
@@ -39,18 +40,19 @@ class Live:
         self._clock, self._seen = clock, dict[Path, _Seen]()
 
     def look(self, run: Path) -> dict[str, Any]:
-        """Curve, shares of the time, verdict; empty before the first line of the log."""
+        """Step, curve, shares of the time, verdict; empty before the first line of the log."""
         try:
             size = (run / LOG).stat().st_size
         except OSError:
             return {}
         seen = self._seen.get(run)
-        began = self._clock()
-        if seen is None or (seen.size != size and began >= seen.again_at):
+        if seen is None or (seen.size != size and self._clock() >= seen.again_at):
+            spent = time.thread_time()
             told = _tell(run)
-            took = self._clock() - began
-            self._seen[run] = seen = _Seen(size, told, began + took / _SHARE)
-        return seen.told
+            again_at = self._clock() + (time.thread_time() - spent) / _SHARE
+            self._seen[run] = seen = _Seen(size, told, again_at)
+        newest = RunTail(run).last.get("step", 0) if seen.size != size else 0  # the end alone is soon read
+        return seen.told | {"step": max(newest, seen.told.get("step", 0))}
 
 
 def summary(run: Path) -> dict[str, Any]:

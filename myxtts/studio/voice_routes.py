@@ -127,10 +127,11 @@ class VoiceRoutes:
 def _card(voice: Voice) -> dict[str, Any]:
     """What the first page shows of a voice."""
     about, job = voice.about, running(voice)
+    busy = None if job is None else job.status()
     return {
         "name": voice.name, "title": about.title, "language": about.language, "created": about.created,
         "runs": len(voice.runs), "packed": is_cache(voice.cache), **Clips(voice).totals(),
-        "busy": None if job is None else job.status(),
+        "busy": busy if busy and busy["state"] == "running" else None,
     }  # fmt: skip
 
 

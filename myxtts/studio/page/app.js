@@ -120,7 +120,7 @@ function showSide(side, voice, step) {
   const done = doneSteps(voice);
   fillIfNew(side, [voice.title, voice.language, step, done, voice.busy, language()], () => [
     h("a", { class: "crumb", href: "#/" }, t("all_voices")),
-    h("p", { class: "who", dir: "auto" }, voice.title),
+    h("p", { class: "who" }, h("bdi", {}, voice.title)),
     h("p", { class: "muted small" }, languageName(voice.language)),
     h("nav", { "aria-label": t("steps") }, h("ol", { class: "steps" }, Object.keys(STEPS).map((name, n) =>
       h("li", { class: done[name] ? "done" : "" },

@@ -10,7 +10,7 @@ const ROWS = 60;
 export function check(body, voice, refresh) {
   const state = { voice, rows: [], others: [], only: false, shown: ROWS, reasons: {} };
   const head = h("div", {}), list = h("div", {}), pack = h("section", { class: "card", hidden: true });
-  fill(body, h("h1", { tabindex: "-1" }, t("check_title")), h("p", { class: "lead" }, t("check_lead")), head, list, pack, onward(voice, "train"));
+  fill(body, h("h1", { tabindex: "-1" }, t("check_title")), h("p", { class: "lead" }, t("check_lead")), head, pack, list, onward(voice, "train"));
   const start = (kind) => tried(() => post(at(voice.name, "job"), { kind })).then(refresh);
   const load = async () => {
     state.reasons = state.reasons.silent ? state.reasons : (await get("/studio")).reasons;
@@ -23,9 +23,9 @@ export function check(body, voice, refresh) {
     update(now) {
       state.voice = now;
       const told = now.jobs.check;
-      fillIfNew(head, [told, now.jobs.demo, now.busy, now.clips], () => summary(now, start));
+      fillIfNew(head, [told, now.jobs.demo, now.busy, now.clips, now.changed], () => summary(now, start));
       pack.hidden = !now.clips || told?.state !== "done";
-      fillIfNew(pack, [now.jobs.pack, now.busy, now.packed], () => packing(now, start));
+      fillIfNew(pack, [now.jobs.pack, now.busy, now.packed, now.changed], () => packing(now, start));
       const key = JSON.stringify([now.clips, now.seconds, told?.state, told?.started]);
       if (key !== seen) {
         seen = key;
@@ -44,19 +44,20 @@ function summary(voice, start) {
     found ? h("dl", { class: "tiles" }, tile("check_usable", number(found.utterances)), tile("check_length", clock(found.seconds)),
       tile("check_errors", number(left)), tile("check_warnings", number(Object.values(found.warnings).reduce((sum, n) => sum + n, 0)))) : null,
     found ? h("div", { class: `note ${left ? "warn" : "good"}` }, left ? t("check_some", { n: left }) : t("check_sound")) : null,
-    jobNote(job),
+    stale(job, voice), jobNote(job),
     voice.clips ? null : h("p", {}, t("check_nothing")),
     h("div", { class: "row" }, h("button", { type: "button", id: "check", class: found ? "" : "main", disabled: Boolean(voice.busy) || !voice.clips, onclick: () => start("check") },
       t(found ? "check_again" : "check_start"))));
 }
 
+const stale = (job, voice) => (job?.state === "done" && job.started < voice.changed ? h("div", { class: "note warn" }, t("check_stale")) : null);
 const tile = (name, value) => h("div", {}, h("dt", {}, t(name)), h("dd", {}, value));
 
 function packing(voice, start) {
   const job = voice.jobs.pack, done = job?.state === "done" ? job.result : null;
   const size = done ? Object.values(done.bytes).reduce((sum, n) => sum + n, 0) / 1e6 : 0;
   return [h("h2", {}, t("pack_title")), h("p", {}, t("pack_lead")), jobNote(job),
-    done ? h("div", { class: "note good" }, t("pack_done", { count: done.utterances, time: clock(done.audio_seconds), size: number(size, 1) })) : null,
+    done ? h("div", { class: "note good" }, t("pack_done", { count: done.utterances, time: clock(done.audio_seconds), size: number(size, 1) })) : null, stale(job, voice),
     h("div", { class: "row" }, h("button", { type: "button", id: "pack", class: done ? "" : "main", disabled: Boolean(voice.busy), onclick: () => start("pack") }, t(done ? "pack_again" : "pack_start")))];
 }
 
@@ -80,7 +81,7 @@ function showList(node, state, refresh, load) {
 
 function clip(row, state, refresh, load) {
   const { voice } = state, path = at(voice.name, "clips", row.id);
-  const text = h("input", { type: "text", value: row.text, "aria-label": t("check_text", { id: row.id }), placeholder: t("check_no_text"), readonly: !state.changeable,
+  const text = h("textarea", { rows: Math.max(1, Math.ceil(row.text.length / 60)), maxlength: 2000, value: row.text, "aria-label": t("check_text", { id: row.id }), placeholder: t("check_no_text"), readonly: !state.changeable,
     class: row.text.trim() ? "" : "none", lang: voice.language, dir: isRightToLeft(voice.language) ? "rtl" : "auto",
     onchange: () => tried(() => put(path, { text: text.value })) });
   return h("li", { "data-id": row.id }, playButton(path, row.text || row.id), text,

@@ -20,17 +20,17 @@ export async function home(main) {
 
 const voices = (all) => h("section", { class: "section" }, h("h2", {}, t("your_voices")),
   h("ul", { class: "voices" }, all.map((voice) => h("li", {}, h("a", { href: `#/v/${voice.name}/${voice.clips ? (voice.runs ? "speak" : "check") : "record"}` },
-    h("strong", { dir: "auto" }, voice.title),
+    h("strong", {}, h("bdi", {}, voice.title)),
     h("span", { class: "muted" }, languageName(voice.language)),
     h("p", { class: "small" }, voice.clips ? t("card_clips", { count: voice.clips, time: clock(voice.seconds) }) : t("card_empty"),
       voice.runs ? ` · ${t("card_runs", { count: voice.runs })}` : ""),
     voice.busy ? h("p", { class: "small" }, t("card_busy", { what: t(`kind_${voice.busy.kind}`) })) : null)))));
 
 function form(studio) {
-  const title = h("input", { type: "text", id: "title", required: true, maxlength: 80, placeholder: t("voice_title_hint"), autocomplete: "off", dir: "auto" });
+  const title = h("input", { type: "text", id: "title", required: true, maxlength: 80, placeholder: t("voice_title_hint"), autocomplete: "off" });
   const spoken = h("select", { id: "spoken" }, languages(studio.languages));
   spoken.value = language() === "fa" && "fa" in studio.languages ? "fa" : "en-us";
-  const consent = h("input", { type: "text", id: "consent", required: true, maxlength: 500, autocomplete: "off", dir: "auto", "aria-describedby": "consent-hint" });
+  const consent = h("input", { type: "text", id: "consent", required: true, maxlength: 500, autocomplete: "off", "aria-describedby": "consent-hint" });
   const agree = h("input", { type: "checkbox", id: "agree", required: true });
   return h("form", { class: "card", onsubmit: async (event) => {
     event.preventDefault();

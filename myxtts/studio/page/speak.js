@@ -7,7 +7,7 @@ import { isRightToLeft, languageName, number, t } from "./words.js";
 
 export function speak(body, voice) {
   const state = { voice, models: [], voices: [], real: null };
-  const text = h("textarea", { id: "text", maxlength: 1000, dir: "auto" }, t("speak_default"));
+  const text = h("textarea", { id: "text", maxlength: 1000, dir: "auto", required: true });
   const model = h("select", { id: "model" }), like = h("select", { id: "like" }), spoken = h("select", { id: "spoken-language" });
   const speed = h("input", { type: "range", id: "speed", min: 0.5, max: 2, step: 0.05, value: 1, "aria-describedby": "speed-now" });
   const speedNow = h("output", { id: "speed-now", for: "speed" }, number(1, 2));
@@ -43,7 +43,8 @@ export function speak(body, voice) {
       h("div", { class: "row" }, button, said)),
     card, onward(voice, "share"));
   tried(async () => {
-    const [known, studio] = await Promise.all([get("/studio/models"), get("/studio")]);
+    const [known, studio, read] = await Promise.all([get("/studio/models"), get("/studio"), get(at(voice.name, "sentences"))]);
+    text.value ||= read.sentences[0] ?? "";
     Object.assign(state, { models: known.models, voices: studio.voices });
     fill(model, ordered(state).map((each) => h("option", { value: each.id }, modelName(each.id, studio.voices))));
     settle();

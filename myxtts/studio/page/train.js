@@ -107,7 +107,7 @@ function headOf(state, run, running, refresh, choose) {
 
 function numbersOf(live) {
   if (!live.curve?.length) return [];
-  return [h("h3", {}, t("train_loss")), curve(live.curve, live.validations), live.validations.length ? h("p", { class: "hint" }, t("train_loss_best")) : null,
+  return [h("h3", { class: "charts" }, t("train_loss")), curve(live.curve, live.validations), live.validations.length ? h("p", { class: "hint" }, t("train_loss_best")) : null,
     h("div", { class: "grid2" },
       h("div", {}, h("h3", {}, t("train_time")), shares(live.parts),
         h("p", { class: "hint" }, [live.seconds_a_step ? t("train_pace", { s: number(live.seconds_a_step, 2) }) : null, live.epochs ? t("train_epochs", { n: number(live.epochs, 1) }) : null].filter(Boolean).join(" · "))),

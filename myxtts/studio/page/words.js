@@ -14,11 +14,12 @@ export function setLanguage(name) {
   localStorage.setItem("language", name);
 }
 
-// t("clips", {count: 3}) fills {count}; numbers are written in the reader's digits.
+// t("clips", {count: 3}) fills {count}, and {count|clip|clips} by whether it is one; numbers are written in the reader's digits.
 export function t(key, values = {}) {
   const text = ALL[chosen][key] ?? ALL.en[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (_, name) => {
+  return text.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name, one, many) => {
     const value = values[name];
+    if (one !== undefined) return value === 1 ? one : many;
     return typeof value === "number" ? number(value) : String(value ?? "");
   });
 }
@@ -26,7 +27,7 @@ export function t(key, values = {}) {
 export const has = (key) => key in ALL[chosen];
 
 export function number(value, digits = 0) {
-  return new Intl.NumberFormat(chosen, { maximumFractionDigits: digits, minimumFractionDigits: digits && Math.abs(value) < 1 ? digits : 0 }).format(value);
+  return new Intl.NumberFormat(chosen, { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(value);
 }
 
 export const percent = (value) => new Intl.NumberFormat(chosen, { style: "percent", maximumFractionDigits: value < 0.1 ? 1 : 0 }).format(value);
