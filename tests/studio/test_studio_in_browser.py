@@ -1,6 +1,7 @@
-"""The studio in a real browser, from an empty page to a spoken sentence. Without Chromium these are skipped; CI has it."""
+"""The studio in a real browser, from an empty page to a spoken sentence. Skipped without Chromium; CI installs it."""
 
 import io
+import json
 import os
 
 import numpy as np
@@ -49,10 +50,11 @@ def open_page(chromium):
         page.goto(url)
         return page
 
+    open_one.expected = []
     yield open_one
     for context in contexts:
         context.close()
-    assert complaints == []
+    assert [line for line in complaints if not any(part in line for part in open_one.expected)] == []
 
 
 def serious(page):
@@ -62,6 +64,15 @@ def serious(page):
     found = Axe().run(page).response["violations"]
     return [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found
             if each["impact"] in ("serious", "critical")]  # fmt: skip
+
+
+def until(page, script):
+    """Not `wait_for_function`, whose `eval` our policy forbids."""
+    for _ in range(SOON // 200):
+        if page.evaluate(script):
+            return
+        page.wait_for_timeout(200)
+    raise AssertionError(f"never true: {script}")
 
 
 def wider_than_the_window(page):
@@ -74,7 +85,7 @@ def begin(page, title, language="en-us"):
     page.locator("#consent").fill("my own")
     page.locator("#agree").check()
     page.get_by_role("button", name="Begin").click()
-    page.locator("#prompt").wait_for()
+    until(page, "document.querySelector('#prompt')?.textContent.length > 10")
 
 
 @pytest.mark.slow
@@ -107,12 +118,10 @@ def test_from_an_empty_page_to_a_spoken_sentence(open_page, tmp_path):
 
     page.get_by_role("link", name="Next: Speak").click()
     page.get_by_role("button", name="Take a sentence").click()
-    page.wait_for_function(
-        "document.querySelector('#model').value === 'demo.run-1' && document.querySelector('#text').value"
-    )
+    until(page, "document.querySelector('#model').value === 'demo.run-1' && document.querySelector('#text').value")
     page.locator("#speak").click()
     page.locator(".spoken audio").wait_for(timeout=LATE)
-    page.wait_for_function("document.querySelector('.spoken audio').duration > 0.1")
+    until(page, "document.querySelector('.spoken audio').duration > 0.1")
     assert page.get_by_role("button", name="B: real recording").count() == 1
     assert serious(page) == []
 
@@ -136,13 +145,12 @@ def test_a_sentence_is_recorded_and_recordings_are_brought(open_page, studio, tm
     page = open_page(studio.url)
     begin(page, "Anna")
     read = page.locator("#prompt").inner_text()
-    assert len(read) > 10
     page.locator("#record").click()
-    page.wait_for_function("document.querySelector('#record').classList.contains('on')")
+    until(page, "document.querySelector('#record').classList.contains('on')")
     page.wait_for_timeout(1500)  # of speech
     page.keyboard.press("Enter")  # on the button, which has the focus: it stops
     page.locator("#keep").click()
-    page.wait_for_function("read => document.querySelector('#prompt').textContent !== read", arg=read)
+    until(page, "document.querySelector('#prompt').textContent !== " + json.dumps(read))
     page.get_by_text("1 clip,").wait_for()
     kept, rate = soundfile.read(studio.folder / "anna" / "corpus" / "wavs" / "read.wav")
     assert rate >= 44100
@@ -156,6 +164,7 @@ def test_a_sentence_is_recorded_and_recordings_are_brought(open_page, studio, tm
         files.append(tmp_path / f"own {n}.wav")
     (tmp_path / "metadata.csv").write_text("".join(f"own {n}|{sentence(n)}\n" for n in range(2)), encoding="utf-8")
     (tmp_path / "broken.wav").write_bytes(b"RIFF of nothing")
+    open_page.expected.append("400 (Bad Request)")
     page.locator("#files").set_input_files([*files, tmp_path / "metadata.csv", tmp_path / "broken.wav"])
     page.get_by_text("3 clips were added. 1 clip has no text yet").wait_for()
 
@@ -220,7 +229,7 @@ def test_the_base_voice_speaks_like_one_clip(open_page, studio):
     page.locator("#files").set_input_files({"name": "a.wav", "mimeType": "audio/wav", "buffer": tone.getvalue()})
     page.get_by_text("1 clip was added").wait_for()
     page.goto(f"{studio.url}/#/v/clone/speak")
-    page.wait_for_function("document.querySelector('#like')?.value === 'clone'")
+    until(page, "document.querySelector('#like')?.value === 'clone'")
     page.locator("#text").fill("Hello.")
     page.locator("#speak").click()
     page.locator(".spoken audio").wait_for(timeout=LATE)

@@ -39,7 +39,7 @@ class Desk {
     this.fillMeter = h("i");
     this.meter = h("div", { class: "meter", "aria-hidden": "true" }, this.fillMeter);
     this.said = h("p", { class: "said small muted", role: "status" }, t("record_allow"));
-    this.button = h("button", { type: "button", class: "round", id: "record", onclick: () => this.toggle() }, t("record_start"));
+    this.button = h("button", { type: "button", class: "round", id: "record", disabled: true, onclick: () => this.toggle() }, t("record_start"));
     this.after = h("div", { hidden: true });
     this.node = h("section", { class: "card recorder", "aria-label": t("record_sentence") },
       this.state.redo ? h("p", { class: "tag" }, t("record_redo", { id: this.state.redo.id })) : null,
