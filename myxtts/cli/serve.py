@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, above_zero, add_verb, positive
+from myxtts.cli.shared import Result, UsageError, above_zero, add_verb, port_number, positive
 
 _KEY = "MYXTTS_API_KEY"
 
@@ -69,12 +69,6 @@ def check_installed() -> None:
     ):
         if importlib.util.find_spec(module) is None:
             raise MissingExtra(package, "serve", "serving")
-
-
-def port_number(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a port, a number from 0 to 65535")
-    return int(text)
 
 
 def _minutes(text: str) -> float:

@@ -9,8 +9,8 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.serve import check_installed, port_number
-from myxtts.cli.shared import Result, add_verb
+from myxtts.cli.serve import check_installed
+from myxtts.cli.shared import Result, add_verb, port_number
 
 
 def add(verbs: Any) -> None:

@@ -13,9 +13,10 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from myxtts.errors import MyXTTSError
+from myxtts.inference.vocoder import DEFAULT_VOCODER
 from myxtts.serving.app import Api, make_app
 from myxtts.serving.metrics import Metrics
 from myxtts.serving.problems import Problem, invalid
@@ -61,28 +62,29 @@ def make_studio(workshop: Workshop, stage: Stage, worker: Worker, overrides: lis
         Route(f"{at}/runs/{{run}}/pages/{{name}}", runs.page),
         Route(f"{at}/runs/{{run}}/download", runs.download),
         *_page_routes(),
-        Mount("/", _UpToDate(_programs(stage, worker), stage)),
+        Mount("/", _Programs(stage, worker)),
     ]
     handlers: Any = {Problem: _problem, MyXTTSError: _mendable, HTTPException: _http, MultiPartException: _multipart}
     return Starlette(routes=routes, middleware=[Middleware(StudioGuard)], exception_handlers=handlers)
 
 
-def _programs(stage: Stage, worker: Worker) -> Starlette:
-    """/v1 and the rest of `myxtts serve`, with the runs of the studio as its models."""
-    metrics = Metrics()
-    api = Api(Speaking(stage, Voices(None), "neural", metrics), worker, metrics, _MOST_CHARS)
-    return make_app(api, metrics, None, _MOST_CHARS)
+class _Programs:
+    """/v1 and the rest of `myxtts serve`, whose models are the runs that are there when a program asks."""
 
+    def __init__(self, stage: Stage, worker: Worker):
+        self._stage, self._worker, self._metrics = stage, worker, Metrics()
+        self._known, self._app = list(stage.known), self._make()
 
-class _UpToDate:
-    """Before a program is answered: which runs are there now."""
-
-    def __init__(self, app: ASGIApp, stage: Stage):
-        self._app, self._stage = app, stage
+    def _make(self) -> Starlette:
+        speaking = Speaking(self._stage, Voices(None), DEFAULT_VOCODER, self._metrics)
+        api = Api(speaking, self._worker, self._metrics, _MOST_CHARS)
+        return make_app(api, self._metrics, None, _MOST_CHARS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/v1/"):
             await run_in_threadpool(self._stage.refresh)
+            if self._known != list(self._stage.known):
+                self._known, self._app = list(self._stage.known), self._make()
         await self._app(scope, receive, send)
 
 
