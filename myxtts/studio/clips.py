@@ -23,6 +23,7 @@ MANIFEST, PROBLEMS = "manifest.jsonl", "check.jsonl"
 MOST_CLIPS = 20_000
 _MOST_BYTES = 64 << 20
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
+_counted: dict[Path, tuple[tuple[int, int], dict[str, Any]]] = {}  # with the state of the list that was counted
 _NOT_A_NAME = re.compile(r"[^a-z0-9_-]+")
 
 
@@ -43,14 +44,18 @@ class Clips:
         return [_shown(name, text, path) for name, text, path in self._rows()]
 
     def totals(self) -> dict[str, Any]:
-        rows = self.shown()
-        seconds = round(sum(row["seconds"] or 0.0 for row in rows), 2)
-        return {"clips": len(rows), "seconds": seconds, "changeable": self.changeable, "changed": self._changed()}
+        """Asked for every other second: 20,000 clips are counted again only when their list has changed."""
+        changed = self._changed()
+        if self._folder not in _counted or _counted[self._folder][0] != changed:
+            rows = self.shown()
+            seconds = round(sum(row["seconds"] or 0.0 for row in rows), 2)
+            _counted[self._folder] = changed, {"clips": len(rows), "seconds": seconds}
+        return {**_counted[self._folder][1], "changeable": self.changeable, "changed": changed[0] / 1e9}
 
-    def _changed(self) -> float:
-        """When rows were last written: what was checked or packed before is not up to date."""
-        listed = (path for path in (self._manifest, self._folder / "metadata.csv") if path.is_file())
-        return max((path.stat().st_mtime for path in listed), default=0.0)
+    def _changed(self) -> tuple[int, int]:
+        """When rows were last written, in ns, and how long their list is: what was packed before is out of date."""
+        listed = (path.stat() for path in (self._manifest, self._folder / "metadata.csv") if path.is_file())
+        return max(((found.st_mtime_ns, found.st_size) for found in listed), default=(0, 0))
 
     def audio(self, name: str) -> Path:
         found = {each: path for each, _, path in self._rows()}.get(name)

@@ -59,9 +59,16 @@ def summary(run: Path) -> dict[str, Any]:
     """What can be known of a run without its log."""
     job, judged = Job(run / "job").status(), Job(run / "evaluate").status()
     return {
-        "name": run.name, "job": job, "evaluation": judged, "speaks": _speaks(run),
+        "name": run.name, "job": job, "evaluation": _scores(judged), "speaks": _speaks(run),
         "report": (run / "report.html").is_file(), "heard": (run / "evaluation.html").is_file(),
     }  # fmt: skip
+
+
+def _scores(judged: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Without what each judge said of each sentence: that is on the page that was made of it."""
+    if judged is None or "result" not in judged:
+        return judged
+    return {**judged, "result": {name: judged["result"].get(name) for name in ("sentences", "scores", "missing")}}
 
 
 def samples(run: Path) -> list[dict[str, Any]]:
