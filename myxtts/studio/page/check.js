@@ -5,7 +5,7 @@ import { fill, fillIfNew, h } from "./dom.js";
 import { playButton } from "./player.js";
 import { clock, has, isRightToLeft, number, t } from "./words.js";
 
-const ROWS = 60;
+const ROWS = 30;
 
 export function check(body, voice, refresh) {
   const state = { voice, rows: [], others: [], only: false, shown: ROWS, reasons: {} };
@@ -85,7 +85,7 @@ function clip(row, state, refresh, load) {
     class: row.text.trim() ? "" : "none", lang: voice.language, dir: isRightToLeft(voice.language) ? "rtl" : "auto",
     onchange: () => tried(() => put(path, { text: text.value })) });
   return h("li", { "data-id": row.id }, playButton(path, row.text || row.id), text,
-    h("div", { class: "end" }, row.seconds ? h("span", {}, `${number(row.seconds, 1)} s`) : null,
+    h("div", { class: "end" }, row.seconds ? h("span", {}, t("seconds", { n: number(row.seconds, 1) })) : null,
       state.changeable ? [
         h("button", { type: "button", class: "quiet", "aria-label": `${t("check_redo")}: ${row.id}`, onclick: () => {
           sessionStorage.setItem("redo", JSON.stringify({ voice: voice.name, id: row.id, text: text.value }));

@@ -4,7 +4,7 @@ export default {
   offline: "The studio does not answer. Is it still running? What was started goes on by itself.",
   back_online: "The studio answers again.",
   close: "Close", delete: "Delete", copy: "Copy", copied: "Copied",
-  play: "Play", stop_playing: "Stop", more: "Show {n} more",
+  seconds: "{n} s", play: "Play", stop_playing: "Stop", more: "Show {n} more",
   about_seconds: "about {n} seconds", about_minutes: "about {n} minutes", about_hours: "about {n} hours",
 
   home_title: "Make a voice", home_lead: "Record someone reading for a few minutes. This machine learns the voice, and then it reads whatever you write. Nothing leaves your computer.",
@@ -53,7 +53,7 @@ export default {
 
   train_title: "Train", train_need_pack: "Check and pack the recordings first.", train_lead: "The base voice is trained on your recordings. You can close this page: it goes on.",
   train_new: "New training", train_length: "How long", length_short: "Short", length_usual: "Usual", length_long: "Long", length_own: "Own number",
-  length_short_why: "To see whether all is well", length_usual_why: "A clear voice", length_long_why: "Overnight, for many recordings",
+  length_short_why: "To see whether all is well", length_usual_why: "A clear voice", length_long_why: "For many recordings",
   train_steps: "Steps", train_preset: "Settings for", preset_automatic: "this machine", preset_cpu: "a machine without a GPU",
   preset_gpu_12gb: "a GPU with 12 GB", preset_gpu_24gb: "a GPU with 24 GB", preset_gpu_24gb_older: "an older GPU with 24 GB",
   predicted_measured: "As measured in earlier trainings here.", predicted_recorded: "A guess from a machine with two cores; known better after the first minute.",

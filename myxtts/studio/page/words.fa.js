@@ -4,7 +4,7 @@ export default {
   offline: "استودیو پاسخ نمی‌دهد. آیا هنوز باز است؟ کاری که شروع شده، خودش ادامه می‌یابد.",
   back_online: "استودیو دوباره پاسخ می‌دهد.",
   close: "بستن", delete: "حذف", copy: "رونوشت", copied: "رونوشت شد",
-  play: "پخش", stop_playing: "توقف", more: "نمایش {n} مورد دیگر",
+  seconds: "{n} ثانیه", play: "پخش", stop_playing: "توقف", more: "نمایش {n} مورد دیگر",
   about_seconds: "حدود {n} ثانیه", about_minutes: "حدود {n} دقیقه", about_hours: "حدود {n} ساعت",
 
   home_title: "یک صدا بسازید", home_lead: "چند دقیقه خواندنِ یک نفر را ضبط کنید. همین دستگاه صدا را یاد می‌گیرد و بعد هرچه بنویسید می‌خواند. چیزی از رایانهٔ شما بیرون نمی‌رود.",
@@ -53,7 +53,7 @@ export default {
 
   train_title: "آموزش", train_need_pack: "اول قطعه‌ها را بررسی و بسته‌بندی کنید.", train_lead: "صدای پایه با صدای شما آموزش می‌بیند. می‌توانید این صفحه را ببندید؛ کار ادامه می‌یابد.",
   train_new: "آموزش تازه", train_length: "چقدر", length_short: "کوتاه", length_usual: "معمول", length_long: "بلند", length_own: "به دلخواه",
-  length_short_why: "برای دیدن اینکه همه‌چیز درست است", length_usual_why: "صدایی روشن", length_long_why: "یک شب، برای قطعه‌های زیاد",
+  length_short_why: "برای دیدن اینکه همه‌چیز درست است", length_usual_why: "صدایی روشن", length_long_why: "برای قطعه‌های زیاد",
   train_steps: "گام", train_preset: "تنظیم برای", preset_automatic: "همین دستگاه", preset_cpu: "دستگاهی بدون GPU",
   preset_gpu_12gb: "GPU با ۱۲ گیگابایت", preset_gpu_24gb: "GPU با ۲۴ گیگابایت", preset_gpu_24gb_older: "GPU قدیمی‌تر با ۲۴ گیگابایت",
   predicted_measured: "همان‌طور که در آموزش‌های پیشین همین‌جا اندازه گرفته شد.", predicted_recorded: "حدسی از دستگاهی با دو هسته؛ پس از نخستین دقیقه بهتر معلوم می‌شود.",
