@@ -113,7 +113,7 @@ function watch(name, side, step) {
 function doneSteps(voice) {
   const trained = voice.runs.some((run) => run.speaks);
   const checked = voice.jobs.check?.state === "done";
-  return { record: voice.clips > 0, check: checked && voice.packed, train: trained, speak: false, share: voice.runs.some((run) => run.heard) };
+  return { record: voice.clips > 0, check: checked && voice.packed, train: trained, speak: localStorage.getItem(`spoken ${voice.name}`) !== null, share: voice.runs.some((run) => run.heard) };
 }
 
 function showSide(side, voice, step) {

@@ -29,13 +29,14 @@ export function speak(body, voice) {
     button.disabled = false;
     said.textContent = "";
     if (!told) return;
+    localStorage.setItem(`spoken ${voice.name}`, "yes");
     card.hidden = false;
     history.prepend(result(told, wish, state, model.selectedOptions[0].textContent));
   };
   fill(body, h("h1", { tabindex: "-1" }, t("speak_title")), h("p", { class: "lead" }, t("speak_lead")),
     h("form", { class: "card", onsubmit: submit },
       h("label", { for: "text" }, t("speak_text")), text,
-      voice.clips ? h("button", { type: "button", class: "quiet", id: "take", onclick: () => takeSentence(state, text) }, t("speak_take")) : null,
+      voice.clips ? h("button", { type: "button", class: "small", id: "take", onclick: () => takeSentence(state, text) }, t("speak_take")) : null,
       h("div", { class: "two" },
         h("div", {}, h("label", { for: "model" }, t("speak_model")), model), h("div", {}, h("label", { for: "like" }, t("speak_like")), like),
         h("div", {}, h("label", { for: "spoken-language" }, t("speak_language")), spoken),
