@@ -2,6 +2,8 @@
 
 import io
 import json
+import sys
+import time
 
 import numpy as np
 import psutil
@@ -13,9 +15,11 @@ from starlette.testclient import TestClient
 
 from myxtts.config.config import preset_names
 from myxtts.serving.worker import Worker
+from myxtts.studio import tasks
 from myxtts.studio.app import make_studio
 from myxtts.studio.live import Live
 from myxtts.studio.stage import Stage
+from myxtts.studio.tasks import running
 from myxtts.studio.workshop import Workshop
 
 HOME = "http://127.0.0.1:8021"
@@ -191,6 +195,40 @@ def test_training_comes_after_packing(client, anna):
     answer = client.post(f"{anna}/job", json={"kind": "train", "steps": 5})
     assert answer.status_code == 409
     assert "pack" in answer.json()["error"]["message"]
+
+
+def test_what_is_started_is_the_verb_that_a_person_would_type(client, anna, workshop, monkeypatch, run):
+    """A program that does nothing stands for Python, so that only the words are looked at."""
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    monkeypatch.setattr(tasks, "is_cache", lambda path: True)
+    folder = workshop.folder / "anna"
+
+    def words(place, **wish):
+        assert client.post(f"{anna}/job", json=wish).status_code == 202
+        while running(workshop.voice("anna")) is not None:
+            time.sleep(0.05)
+        return json.loads((folder / place / "job.json").read_text())["words"]
+
+    corpus, cache, first = str(folder / "corpus"), str(folder / "voice.cache"), str(folder / "runs" / "run-1")
+    told = words("jobs/check", kind="check")
+    assert told == ["check", corpus, "--list", str(folder / "check.jsonl"), "--language", "en-us", "--speaker", "anna"]
+    assert words("jobs/pack", kind="pack")[:5] == ["pack", corpus, "-o", cache, "--rebuild"]
+    begun = words("runs/run-2/job", kind="train", steps=400, preset="cpu")
+    assert begun == ["train", "--data", cache, "--run", str(folder / "runs/run-2"), "--steps", "400", "--preset", "cpu"]
+    resumed = words("runs/run-1/job", kind="train", steps=900, run="run-1")
+    assert resumed == ["train", "--data", cache, "--run", first, "--steps", "900", "--replan"]
+    judged = words("runs/run-1/evaluate", kind="evaluate", run="run-1", sentences=3)
+    assert judged == [
+        "evaluate",
+        "--model",
+        first,
+        "--data",
+        cache,
+        "--sentences",
+        "3",
+        "--html",
+        f"{first}/evaluation.html",
+    ]
 
 
 def test_one_thing_is_done_at_a_time(client, anna, workshop):
