@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, above_zero, add_verb, positive
+from myxtts.cli.shared import Result, UsageError, above_zero, add_verb, port_number, positive
 
 _KEY = "MYXTTS_API_KEY"
 
@@ -22,8 +22,8 @@ def add(verbs: Any) -> None:
     parser.add_argument("models", metavar="MODEL", nargs="+",
                         help="run directory or checkpoint; NAME=MODEL to serve it under another name")  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1, this machine only)")
-    parser.add_argument("--port", metavar="N", type=_port, help="0 takes a free one (default: 8020)")
-    parser.add_argument("--wyoming", metavar="PORT", type=_port, dest="wyoming_port",
+    parser.add_argument("--port", metavar="N", type=port_number, help="0 takes a free one (default: 8020)")
+    parser.add_argument("--wyoming", metavar="PORT", type=port_number, dest="wyoming_port",
                         help="also speak Wyoming, for Home Assistant, on this port (usually 10200)")  # fmt: skip
     parser.add_argument("--vocoder", metavar="NAME|DIR",
                         help="neural (default), griffin-lim, or the run or folder of a vocoder")  # fmt: skip
@@ -41,7 +41,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    _check_installed()
+    check_installed()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from myxtts.serving.server import ServerSettings, serve
 
@@ -59,7 +59,7 @@ def _say_address(address: str) -> None:
     print(f"serving at {address}/v1, Ctrl-C ends it", file=sys.stderr, flush=True)
 
 
-def _check_installed() -> None:
+def check_installed() -> None:
     from myxtts.errors import MissingExtra
 
     for package, module in (
@@ -69,12 +69,6 @@ def _check_installed() -> None:
     ):
         if importlib.util.find_spec(module) is None:
             raise MissingExtra(package, "serve", "serving")
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a port, a number from 0 to 65535")
-    return int(text)
 
 
 def _minutes(text: str) -> float:

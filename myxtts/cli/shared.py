@@ -266,3 +266,9 @@ def above_zero(text: str, unit: str) -> float:
     if not 0 < value < 1e9:  # NaN fails too
         raise argparse.ArgumentTypeError(f"{text} is not a number of {unit} above 0")
     return value
+
+
+def port_number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 5 or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port, a number from 0 to 65535")
+    return int(text)

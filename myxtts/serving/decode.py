@@ -11,7 +11,7 @@ REFUSED = 3
 _MEMORY_BYTES, _CPU_SECONDS, _FILE_BYTES = 2 << 30, 30, 64 << 20
 
 
-def main(model: str) -> int:
+def bound_this_process() -> None:
     for kind, most in (
         (resource.RLIMIT_AS, _MEMORY_BYTES),
         (resource.RLIMIT_CPU, _CPU_SECONDS),
@@ -19,6 +19,10 @@ def main(model: str) -> int:
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(kind, (most, most))
+
+
+def main(model: str) -> int:
+    bound_this_process()
     import numpy as np
 
     from myxtts.errors import MyXTTSError

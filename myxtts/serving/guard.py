@@ -35,7 +35,7 @@ class Guard:
 
         try:
             self._check(scope)
-            await self._app(scope, _limited(receive, self._most(scope)), counted)
+            await self._app(scope, limited(receive, self._most(scope)), counted)
         except Problem as problem:
             await JSONResponse(problem.body(), problem.status, problem.headers)(scope, receive, counted)
         finally:
@@ -57,7 +57,7 @@ class Guard:
                               code="invalid_api_key")  # fmt: skip
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > self._most(scope):
-            raise _too_large(self._most(scope))
+            raise too_large(self._most(scope))
 
 
 def _route_of(path: str) -> str:
@@ -65,7 +65,7 @@ def _route_of(path: str) -> str:
     return next((route for route in _ROUTES if path == route or path.startswith(route + "/")), "other")
 
 
-def _limited(receive: Receive, most: int) -> Receive:
+def limited(receive: Receive, most: int) -> Receive:
     """Also of a body that does not say how long it is."""
     taken = 0
 
@@ -74,11 +74,11 @@ def _limited(receive: Receive, most: int) -> Receive:
         message = await receive()
         taken += len(message.get("body", b""))
         if taken > most:
-            raise _too_large(most)
+            raise too_large(most)
         return message
 
     return receive_some
 
 
-def _too_large(most: int) -> Problem:
+def too_large(most: int) -> Problem:
     return Problem(413, f"the request is larger than {most} bytes: send less", code="request_too_large")

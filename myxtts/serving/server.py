@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from myxtts.errors import SpeechError
 from myxtts.serving.app import Api, make_app
@@ -56,7 +57,7 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> dict[str, A
     worker = Worker(settings.queue, served.unload_idle)
     metrics.gauges["myxtts_queue"] = "requests being spoken or waiting", lambda: len(worker)
     metrics.gauges["myxtts_models_loaded"] = "models in memory", lambda: len(served.loaded())
-    listening = _listen(settings.host, settings.port, "--port")
+    listening = listen(settings.host, settings.port, "--port")
     worker.start()
     try:
         asyncio.run(_serve(settings, speaking, worker, metrics, listening, ready))
@@ -75,6 +76,19 @@ async def _serve(
     ready: Callable[[str], None],
 ) -> None:
     app = make_app(Api(speaking, worker, metrics, settings.most_chars), metrics, settings.api_key, settings.most_chars)
+    server = http_server(app)
+    wyoming = Wyoming(speaking, worker, settings.most_chars)
+    if settings.wyoming_port is not None:
+        home = listen(settings.host, settings.wyoming_port, "--wyoming")
+        await wyoming.start(home)
+        _log.info("Wyoming at %s%s", address_of(home, "tcp"), ", which asks for no key" if settings.api_key else "")
+    ready(address_of(listening))
+    await server.serve(sockets=[listening])
+    await wyoming.finish()
+
+
+def http_server(app: ASGIApp) -> uvicorn.Server:
+    """With our limits. SIGTERM and SIGINT end it: it answers whom it has begun to answer."""
     config = uvicorn.Config(
         app, log_config=None, log_level="warning", access_log=False, lifespan="off", server_header=False, ws="none",
         timeout_graceful_shutdown=_FINISH_SECONDS, timeout_keep_alive=30, h11_max_incomplete_event_size=32 << 10,
@@ -83,17 +97,10 @@ async def _serve(
     # uvicorn ends gracefully at these, and raises them again after that: then this does nothing more
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: setattr(server, "should_exit", True))
-    wyoming = Wyoming(speaking, worker, settings.most_chars)
-    if settings.wyoming_port is not None:
-        home = _listen(settings.host, settings.wyoming_port, "--wyoming")
-        await wyoming.start(home)
-        _log.info("Wyoming at %s%s", _address(home, "tcp"), ", which asks for no key" if settings.api_key else "")
-    ready(_address(listening))
-    await server.serve(sockets=[listening])
-    await wyoming.finish()
+    return server
 
 
-def _listen(host: str, port: int, flag: str) -> socket.socket:
+def listen(host: str, port: int, flag: str) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
@@ -107,6 +114,6 @@ def _listen(host: str, port: int, flag: str) -> socket.socket:
     return listening
 
 
-def _address(listening: socket.socket, scheme: str = "http") -> str:
+def address_of(listening: socket.socket, scheme: str = "http") -> str:
     host, port = listening.getsockname()[:2]
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

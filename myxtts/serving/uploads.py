@@ -30,7 +30,7 @@ class Decoding:
     async def crops(self, clip: bytes, model: Path) -> Reference:
         """As the model of that folder wants them. What is wrong with the clip is a `Problem`."""
         async with self._turn:
-            code, out, message = await _run(clip, model)
+            code, out, message = await run_apart("myxtts.serving.decode", [str(model)], clip)
         if code == REFUSED:
             raise invalid(message, "audio_sample")
         if code:
@@ -39,10 +39,11 @@ class Decoding:
             return Reference(arrays["crops"], arrays["lengths"])
 
 
-async def _run(clip: bytes, model: Path) -> tuple[int, bytes, str]:
+async def run_apart(module: str, words: list[str], clip: bytes) -> tuple[int, bytes, str]:
+    """`python -m MODULE WORDS` with the clip on its standard input: exit code, what it made, what it said."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "myxtts.serving.decode", str(model), stdin=pipe, stdout=pipe, stderr=pipe,
+        sys.executable, "-m", module, *words, stdin=pipe, stdout=pipe, stderr=pipe,
         env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
     try:

@@ -20,6 +20,7 @@ from myxtts.doctor.causes import VERDICTS
 TRANSLATED = (
     "index",
     "quick-start",
+    "studio",
     "corpus",
     "training",
     "text",
