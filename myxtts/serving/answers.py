@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from myxtts.serving.encoding import MEDIA_TYPES
-from myxtts.serving.order import Order
+from myxtts.serving.order import IGNORED, Order
 from myxtts.serving.problems import Problem
 from myxtts.serving.worker import Job
 
@@ -23,8 +23,9 @@ _GONE = Response(status_code=499)  # is not sent: there is nobody
 class _Spoken(StreamingResponse):
     """However it ends, its job ends too."""
 
-    def __init__(self, job: Job, pieces: AsyncIterator[bytes], media_type: str):
-        super().__init__(pieces, media_type=media_type, headers={"Cache-Control": "no-store"})
+    def __init__(self, job: Job, order: Order, pieces: AsyncIterator[bytes], media_type: str):
+        headers = {"Cache-Control": "no-store"} | ({IGNORED: ", ".join(order.ignored)} if order.ignored else {})
+        super().__init__(pieces, media_type=media_type, headers=headers)
         self._job = job
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,8 +42,8 @@ async def answer(job: Job, order: Order, request: Request) -> Response:
         return _GONE
     pieces = _pieces(job, first)
     if order.stream_format == "sse":
-        return _Spoken(job, _events(pieces, order), "text/event-stream")
-    return _Spoken(job, pieces, MEDIA_TYPES[order.response_format])
+        return _Spoken(job, order, _events(pieces, order), "text/event-stream")
+    return _Spoken(job, order, pieces, MEDIA_TYPES[order.response_format])
 
 
 async def wait_for(job: Job, request: Request) -> Any:
