@@ -49,18 +49,17 @@ async def answer(job: Job, order: Order, request: Request) -> Response:
 async def wait_for(job: Job, request: Request) -> Any:
     """The first thing that a job yields; None if the client goes away before that."""
     coming, gone = asyncio.ensure_future(job.next()), asyncio.ensure_future(_gone(request))
+    came = False
     try:
         await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not coming.done():
-            job.cancel()
-            return None
-        return coming.result()
-    except BaseException:
-        job.cancel()
-        raise
-    finally:
+        found = coming.result() if coming.done() else None
+        came = coming.done()
+        return found
+    finally:  # also where waiting was cancelled, or nothing but a problem came
         for waiting in (coming, gone):
             waiting.cancel()
+        if not came:
+            job.cancel()
 
 
 async def _gone(request: Request) -> None:

@@ -100,6 +100,12 @@ def test_events_carry_the_sound_and_then_the_end(server):
     assert set(events[-1]["usage"]) == {"input_tokens", "output_tokens", "total_tokens"}
 
 
+def test_what_has_no_effect_is_said_in_a_header(server):
+    answer = ask(server[0], "POST", "/v1/audio/speech", HELLO | {"instructions": "Speak like a pirate."})
+    assert (answer.status, answer.headers["X-MyXTTS-Ignored"]) == (200, "instructions")
+    assert "X-MyXTTS-Ignored" not in ask(server[0], "POST", "/v1/audio/speech", HELLO).headers
+
+
 def test_beyond_the_bound_it_is_429_until_there_is_room(server):
     port, standing = server
     waiting = [begin(port, "wait") for _ in range(QUEUE)]
