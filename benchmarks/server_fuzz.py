@@ -49,7 +49,8 @@ RAW = [
 ]  # fmt: skip
 PATHS = [
     "/", "//", "/v1", "/v1/models/%00", "/v1/models/../../etc", "/v1/audio/voices/%2e%2e%2f",
-    "/v1/audio/voices/" + "x" * 3000, "/v1/models/m", "/health?" + "a=1&" * 500, "/metrics/", "/openapi.json", "/%ff%fe", "/v1/audio/speech/",
+    "/v1/audio/voices/" + "x" * 3000, "/v1/models/m", "/metrics/",
+    "/health?" + "a=1&" * 500, "/openapi.json", "/%ff%fe", "/v1/audio/speech/",
 ]  # fmt: skip
 HEADERS = [
     {"Content-Type": "text/plain"}, {"Content-Type": "multipart/form-data"}, {"Origin": "http://elsewhere.example"},
