@@ -135,8 +135,8 @@ class Fuzzer:
 
     def one(self, number: int) -> None:
         ways: list[tuple[Callable[[], None], int]] = [
-            (self.described, 40), (self.odd_field, 25), (self.raw, 8), (self.strange, 12), (self.cut_off, 8),
-            (self.upload, 3), (self.garbage, 2), (self.homely, 2),
+            (self.described, 40), (self.odd_field, 25), (self.raw, 8), (self.strange, 12), (self.cut_off, 9),
+            (self.upload, 1), (self.garbage, 3), (self.homely, 2),
         ]  # fmt: skip
         way = self.chance.choices([way for way, _ in ways], [weight for _, weight in ways])[0]
         try:

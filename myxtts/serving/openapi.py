@@ -52,7 +52,7 @@ def describe(most_chars: int) -> dict[str, Any]:
 
 def _route(summary: str, answer: dict[str, Any], body: dict[str, Any] | None = None) -> dict[str, Any]:
     good = answer if "201" in answer else {"200": _body(answer)}
-    errors = ("400", "401", "403", "404", "405", "409", "413", "429", "503")
+    errors = ("400", "401", "403", "404", "405", "409", "413", "429")
     responses = good | {status: _body(_json(_ERROR), "what is wrong") for status in errors}
     asked = {"requestBody": {"required": True, "content": body}} if body else {}
     return {"summary": summary, "responses": responses, **asked}
