@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,6 +17,8 @@ from myxtts.serving.encoding import MEDIA_TYPES
 from myxtts.serving.order import IGNORED, Order
 from myxtts.serving.problems import Problem
 from myxtts.serving.worker import Job
+
+_log = logging.getLogger(__name__)
 
 _GONE = Response(status_code=499)  # is not sent: there is nobody
 
@@ -31,6 +34,8 @@ class _Spoken(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
+        except Problem as problem:  # half of the sound is sent: that the rest is missing is all that can be told
+            _log.warning("an answer was cut off: %s", problem.message)
         finally:
             self._job.cancel()
 

@@ -1,6 +1,7 @@
 """The server around a stand-in that speaks letters: its queue, its key, its limits, and clients that go away."""
 
 import asyncio
+import http.client
 import json
 import socket
 import threading
@@ -21,7 +22,7 @@ QUEUE = 3
 
 
 class StandIn:
-    """Speaks a letter at a time. 'wait' waits to be released, 'long' never ends by itself, 'fail' fails."""
+    """Speaks a letter at a time. 'wait' waits to be released, 'long' never ends, 'fail' fails, 'break' later."""
 
     def __init__(self):
         self.release, self.begun, self.closed = threading.Event(), threading.Semaphore(0), threading.Semaphore(0)
@@ -36,6 +37,9 @@ class StandIn:
         self.begun.release()
         try:
             if order.text == "fail":
+                raise ZeroDivisionError
+            if order.text == "break":
+                yield b"x"
                 raise ZeroDivisionError
             if order.text == "wait":
                 self.release.wait(60)
@@ -176,6 +180,13 @@ def test_a_failure_is_a_500_and_the_next_request_is_answered(server, caplog):
     assert (answer.status, answer.error["type"]) == (500, "server_error")
     assert "ZeroDivisionError" not in answer.body.decode()
     assert "ZeroDivisionError" in caplog.text
+    assert ask(server[0], "POST", "/v1/audio/speech", HELLO).status == 200
+
+
+def test_a_failure_in_the_middle_ends_the_connection_and_nothing_else(server, caplog):
+    with pytest.raises(http.client.IncompleteRead):
+        ask(server[0], "POST", "/v1/audio/speech", HELLO | {"input": "break"})
+    assert caplog.text.count("Traceback") == 1
     assert ask(server[0], "POST", "/v1/audio/speech", HELLO).status == 200
 
 
