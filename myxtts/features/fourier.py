@@ -19,24 +19,20 @@ _log = logging.getLogger(__name__)
 
 def rfft(rows: NDArray[Any]) -> NDArray[np.complex64]:
     """[n, samples] -> [n, samples / 2 + 1]. The rows may be overwritten."""
-    found: NDArray[np.complex64]
-    if _has_scipy():
-        import scipy.fft
+    if not _has_scipy():
+        return np.fft.rfft(rows, axis=1).astype(np.complex64, copy=False)
+    import scipy.fft
 
-        found = scipy.fft.rfft(rows, axis=1, overwrite_x=True)
-    else:
-        found = np.fft.rfft(rows, axis=1)
+    found: NDArray[np.complex64] = scipy.fft.rfft(rows, axis=1, overwrite_x=True)
     return found
 
 
 def irfft(spectra: NDArray[np.complex64], samples: int) -> NDArray[np.float32]:
-    found: NDArray[np.float32]
-    if _has_scipy():
-        import scipy.fft
+    if not _has_scipy():
+        return np.fft.irfft(spectra, samples, axis=1).astype(np.float32, copy=False)
+    import scipy.fft
 
-        found = scipy.fft.irfft(spectra, samples, axis=1)
-    else:
-        found = np.fft.irfft(spectra, samples, axis=1)
+    found: NDArray[np.float32] = scipy.fft.irfft(spectra, samples, axis=1)
     return found
 
 
