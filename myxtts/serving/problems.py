@@ -41,7 +41,7 @@ class Foreseen:
     one place where the unforeseen becomes a 500, and its traceback a line of the log."""
 
     def __init__(self, *others: type[Exception]):
-        self._others: tuple[type[Exception], ...] = (Problem, *others)  # they mean something to who stands outside, and pass
+        self._others: tuple[type[Exception], ...] = (Problem, *others)  # who stands outside knows them
 
     def __enter__(self) -> None: ...
 
