@@ -102,7 +102,7 @@ gpu-check: $(INSTALLED)
 
 lock: $(INSTALLED)
 	$(BIN)/uv pip compile --quiet --python 3.11 --no-header --no-annotate \
-		--extra cpu --extra phonemes --extra demo --extra plot --extra evaluation --extra docs --extra serve --extra dev pyproject.toml -o requirements.lock
+		--extra cpu --extra phonemes --extra demo --extra plot --extra evaluation --extra docs --extra serve --extra speak --extra export --extra dev pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv $(DEMO) build dist *.egg-info

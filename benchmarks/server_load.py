@@ -4,7 +4,8 @@
     python benchmarks/server_load.py http://127.0.0.1:8020 anna --clients 1 4 16 --seconds 60 --bare runs/anna
 
 For each number of clients: first sound (median, p95), errors, seconds of sound per second and per CPU-second of the
-server (--pid). `--bare` does the same work with the synthesizer alone, afterwards and in this process.
+server (--pid), and by how much its memory grew after the first fifth of the time. `--bare` does the same work with the
+synthesizer alone, afterwards and in this process, and prints what share of its sound per CPU-second the server reached.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ def measure(url: str, model: str, clients: int, seconds: float, server: psutil.P
     running = [Client(url, model, started + seconds) for _ in range(clients)]
     for each in running:
         each.start()
+    time.sleep(seconds / 5)
+    warm_bytes = server.memory_info().rss if server else 0
     for each in running:
         each.join()
     first = sorted(ms for each in running for ms in each.first_ms)
@@ -80,16 +83,17 @@ def measure(url: str, model: str, clients: int, seconds: float, server: psutil.P
         "first_p95_ms": round(first[int(0.95 * (len(first) - 1))]), "sound_per_second": round(sound / wall, 2),
         "sound_per_cpu_second": round(sound / (_cpu(server) - cpu), 2) if server else None,
         "resident_mb": round(server.memory_info().rss / 1e6) if server else None,
+        "grown": round(server.memory_info().rss / warm_bytes - 1, 4) if server else None,
     }  # fmt: skip
 
 
 def bare(run: str, seconds: float) -> dict:
-    from myxtts.inference.synthesizer import Synthesizer
+    from myxtts.inference.speakers import find_speaker, load_speaker
     from myxtts.inference.vocoder import find_vocoder
 
     me, before = psutil.Process(), psutil.Process().memory_info().rss
-    speaker = Synthesizer.load(run)
-    voice, vocoder = speaker.hear(), find_vocoder("neural")  # once: a name would be loaded again for every text
+    speaker = load_speaker(find_speaker(run))
+    voice, vocoder = speaker.hear(), find_vocoder(speaker.vocoder)
     for text in SENTENCES:
         speaker.say(text, voice, vocoder=vocoder)
     loaded_mb = (me.memory_info().rss - before) / 1e6
@@ -120,10 +124,16 @@ def main() -> None:
     arguments = parser.parse_args()
     server = psutil.Process(arguments.pid) if arguments.pid else None
     measure(arguments.url, arguments.model, 1, 1.0, None)  # loads the model
+    served = []
     for clients in arguments.clients:
-        print(json.dumps(measure(arguments.url, arguments.model, clients, arguments.seconds, server)), flush=True)
+        served.append(measure(arguments.url, arguments.model, clients, arguments.seconds, server))
+        print(json.dumps(served[-1]), flush=True)
     if arguments.bare:
-        print(json.dumps(bare(arguments.bare, arguments.seconds)))
+        alone = bare(arguments.bare, arguments.seconds)
+        if server:
+            each = {row["clients"]: row["sound_per_cpu_second"] / alone["sound_per_cpu_second"] for row in served}
+            alone["served_share"] = {clients: round(share, 3) for clients, share in each.items()}
+        print(json.dumps(alone))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ def add(verbs: Any) -> None:
         "  myxtts evaluate --model runs/anna --data voice.cache --sentences 100 --html heard.html\n"
         "  myxtts evaluate --model runs/anna --data voice.cache --judges distillmos,intelligibility --json\n"
         "  myxtts evaluate --model runs/many --voices unseen/ --plot matrix.png")  # fmt: skip
-    parser.add_argument("--model", metavar="RUN", type=Path, required=True, help="run directory or checkpoint")
+    parser.add_argument("--model", metavar="RUN", type=Path, required=True,
+                        help="run directory, checkpoint or exported model")  # fmt: skip
     parser.add_argument(
         "--data",
         metavar="CACHE",
@@ -49,12 +50,12 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.evaluation.evaluate import evaluate
     from myxtts.evaluation.judges import find_judges
     from myxtts.evaluation.subjects import cache_subject, voices_subject
-    from myxtts.inference.synthesizer import Synthesizer
-    from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
+    from myxtts.inference.speakers import find_speaker, load_speaker
+    from myxtts.inference.vocoder import find_vocoder
 
     held_out: Any = _held_out(arguments) if arguments.data else None
-    vocoder = find_vocoder(arguments.vocoder or DEFAULT_VOCODER)
-    synthesizer = Synthesizer.load(arguments.model)
+    synthesizer = load_speaker(find_speaker(arguments.model))
+    vocoder = find_vocoder(arguments.vocoder or synthesizer.vocoder)
     if arguments.voices:
         each, texts = arguments.sentences or _EACH_VOICE, held_out and held_out[:2]
         subject = voices_subject(synthesizer, arguments.voices, each, arguments.language, texts)

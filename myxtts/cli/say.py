@@ -11,7 +11,7 @@ from typing import Any
 
 from myxtts.cli.shared import Result, UsageError, add_verb, progress_bar
 
-_OPTIONS = ("language", "speed", "pitch", "vocoder")  # of a request; each is a flag
+_OPTIONS = ("language", "speed", "pitch", "seed", "vocoder")  # of a request; each is a flag
 
 
 def add(verbs: Any) -> None:
@@ -23,7 +23,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="?", help="what to say; - reads it from standard input")
     parser.add_argument("--file", metavar="FILE", type=Path, help="a text file (UTF-8) to read aloud")
     parser.add_argument("--model", metavar="RUN", type=Path, default=Path("base"),
-                        help="run directory or checkpoint (default: base, which comes with MyXTTS)")  # fmt: skip
+                        help="run, checkpoint or exported model (default: base, which comes with MyXTTS)")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="OUT.wav", type=Path, required=True, help=".wav or .flac")
     parser.add_argument("--voice", metavar="REF.wav", type=Path, action="append",
                         help="a recording of the wanted voice; may be repeated (default: as trained)")  # fmt: skip
@@ -32,6 +32,7 @@ def add(verbs: Any) -> None:
                         help="words and how they are said, besides those the model was trained with")  # fmt: skip
     parser.add_argument("--speed", metavar="X", type=float, help="2 is twice as fast (0.25 to 4)")
     parser.add_argument("--pitch", metavar="N", type=float, help="semitones up or down (-12 to 12)")
+    parser.add_argument("--seed", metavar="N", type=int, help="another breath in the sound; the same N, the same sound")
     parser.add_argument("--vocoder", metavar="NAME|DIR",
                         help="neural (default), griffin-lim, or the run or folder of a vocoder")  # fmt: skip
 
@@ -39,15 +40,14 @@ def add(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     text = _text(arguments)
     _check_output(arguments.output)
-    from myxtts.models.description import find_checkpoint
+    from myxtts.inference.speakers import find_speaker, load_speaker
 
-    folder = find_checkpoint(arguments.model)  # once: a training that goes on meanwhile may find a better one
+    folder = find_speaker(arguments.model)  # once: a training that goes on meanwhile may find a better one
     request, voice = _checked(arguments, text, folder)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from myxtts.inference.speech import SpeechFile
-    from myxtts.inference.synthesizer import Synthesizer
 
-    pieces = Synthesizer.load(folder).speak(request, voice)
+    pieces = load_speaker(folder).speak(request, voice)
     with progress_bar(len(text), "speaking", "char") as bar, SpeechFile(arguments.output) as speech:
         for piece in pieces:
             speech.add(piece)
@@ -68,12 +68,13 @@ def _checked(arguments: argparse.Namespace, text: str, folder: Path) -> tuple[An
     from myxtts.inference.reference import load_reference, read_voice
     from myxtts.inference.request import make_request
     from myxtts.inference.script import Script
+    from myxtts.inference.vocoder import default_vocoder
     from myxtts.models.description import ModelDescription
 
     description = ModelDescription.load(folder)
     lexicon = Lexicon.load(arguments.lexicon) if arguments.lexicon else None
     options = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
-    request = make_request(Script(description, lexicon), text, **options)
+    request = make_request(Script(description, lexicon), text, **{"vocoder": default_vocoder(folder)} | options)
     return request, read_voice(arguments.voice, load_reference(folder, description.reference_frames), description)
 
 

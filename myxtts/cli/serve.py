@@ -20,7 +20,7 @@ def add(verbs: Any) -> None:
         "  myxtts serve runs/anna tts-1=runs/tom --port 8000 --voices voices\n"
         "  MYXTTS_API_KEY=secret myxtts serve runs/anna --host 0.0.0.0 --wyoming 10200")  # fmt: skip
     parser.add_argument("models", metavar="MODEL", nargs="+",
-                        help="run directory or checkpoint; NAME=MODEL to serve it under another name")  # fmt: skip
+                        help="run, checkpoint or exported model; NAME=MODEL to give it another name")  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1, this machine only)")
     parser.add_argument("--port", metavar="N", type=port_number, help="0 takes a free one (default: 8020)")
     parser.add_argument("--wyoming", metavar="PORT", type=port_number, dest="wyoming_port",

@@ -21,7 +21,7 @@ from myxtts.evaluation.sentences import known_speakers, sentences_of
 from myxtts.evaluation.voices import find_people, matrix_of, sentences_for
 from myxtts.features.mel import log_mel
 from myxtts.inference.reference import make_reference
-from myxtts.inference.synthesizer import Synthesizer
+from myxtts.inference.speaker import Speaker
 
 _SEED = 2026  # of the demo's sentences, none of which is in the demo corpus of seed 0
 
@@ -41,7 +41,7 @@ class Subject:
 
 
 def cache_subject(
-    synthesizer: Synthesizer, cache: Cache, rows: NDArray[np.int64], others: NDArray[np.int64], most: int
+    synthesizer: Speaker, cache: Cache, rows: NDArray[np.int64], others: NDArray[np.int64], most: int
 ) -> Subject:
     """A single speaker is the model's own voice; of several each is shown by clips among the `others`."""
     sentences = sentences_of(cache, rows.tolist())[:most]
@@ -62,7 +62,7 @@ def cache_subject(
 
 
 def voices_subject(
-    synthesizer: Synthesizer,
+    synthesizer: Speaker,
     place: Path,
     each: int,
     language: str | None,

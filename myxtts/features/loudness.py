@@ -5,10 +5,15 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import scipy.signal
 from numpy.typing import NDArray
 
+from myxtts.errors import MissingExtra
 from myxtts.features.mel import SAMPLE_RATE
+
+try:
+    import scipy.signal
+except ModuleNotFoundError:
+    raise MissingExtra("scipy", "cpu", "setting the loudness (data.loudness_lufs)") from None
 
 _BLOCK_SAMPLES = int(0.4 * SAMPLE_RATE)
 _STEP_SAMPLES = int(0.1 * SAMPLE_RATE)

@@ -1,4 +1,4 @@
-"""The one mel spectrogram of the project, that of the HiFi-GAN family, in numpy and scipy.
+"""The one mel spectrogram of the project, that of the HiFi-GAN family, in numpy.
 
 22,050 Hz, n_fft 1024, hop 256, periodic Hann window, 80 Slaney bins from 0 to 8 kHz, magnitude, ln(max(x, 1e-5)).
 A clip is zero-padded to whole hops, so it has exactly one frame per hop of samples; the edges are padded with zeros,
@@ -11,8 +11,9 @@ import functools
 from typing import Any
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
+
+from myxtts.features.fourier import rfft
 
 SAMPLE_RATE = 22050
 FFT_SAMPLES = 1024
@@ -71,7 +72,7 @@ def log_mel(audio: NDArray[Any]) -> NDArray[np.float32]:
     frames = np.lib.stride_tricks.sliding_window_view(padded, FFT_SAMPLES)[::HOP_SAMPLES]
     mel = np.empty((-(-n_frames // _MATMUL_FRAMES) * _MATMUL_FRAMES, N_MELS), np.float32)
     for start in range(0, n_frames, _BLOCK_FRAMES):
-        spectrum = scipy.fft.rfft(frames[start : start + _BLOCK_FRAMES] * window, axis=1, overwrite_x=True)
+        spectrum = rfft(frames[start : start + _BLOCK_FRAMES] * window)
         rows = -(-len(spectrum) // _MATMUL_FRAMES) * _MATMUL_FRAMES
         magnitude = np.zeros((rows, len(filters)), np.float32)
         np.abs(spectrum[:, : len(filters)], out=magnitude[: len(spectrum)])

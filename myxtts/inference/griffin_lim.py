@@ -20,9 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
 
+from myxtts.features.fourier import irfft, rfft
 from myxtts.features.mel import EDGE_SAMPLES, FFT_SAMPLES, HOP_SAMPLES, hann_window, mel_filters
 
 Floats = NDArray[np.float32]
@@ -126,7 +126,7 @@ class _Block:
         first = self.start * HOP_SAMPLES
         around = signal[first : first + (n_frames + _OVERLAP - 1) * HOP_SAMPLES]
         frames = np.lib.stride_tricks.sliding_window_view(around, FFT_SAMPLES)[::HOP_SAMPLES]
-        spectrum = scipy.fft.rfft(frames * hann_window(), axis=1, overwrite_x=True)[:, :n_bins]
+        spectrum = rfft(frames * hann_window())[:, :n_bins]
         pushed = spectrum * np.float32(1.0 + MOMENTUM)
         pushed -= spectrum if self.last is None else self.last
         self.last = np.multiply(spectrum, np.float32(MOMENTUM), out=self.last)
@@ -136,7 +136,7 @@ class _Block:
     def _sound(self, spectrum: Spectrum) -> Floats:
         """Overlap-added frames [frames + 3, hop]."""
         n_frames = len(spectrum)
-        frames = scipy.fft.irfft(spectrum, FFT_SAMPLES, axis=1)
+        frames = irfft(spectrum, FFT_SAMPLES)
         frames *= hann_window()
         return _overlap_add(frames.reshape(n_frames, _OVERLAP, HOP_SAMPLES))
 

@@ -7,13 +7,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from myxtts.models.definition import HARMONIC_FEATURES, PLACE_FEATURES, STRIDE
 from myxtts.models.layers import Block, LatentAttention, Linear, fold, lengths_of
-from myxtts.models.pitch import HARMONIC_FEATURES
-from myxtts.models.reference_encoder import Voice
 from myxtts.models.sizes import Size
-from myxtts.models.upsample import PLACE_FEATURES
-
-STRIDE = 2  # frames per decoder position: half the work, and a frame pair of 23 ms is still short for a phone
+from myxtts.models.voice import Voice
 
 
 class Decoder(keras.layers.Layer):

@@ -7,10 +7,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from myxtts.models.definition import LONGEST_LOG
 from myxtts.models.layers import Convolution, Linear, VoiceNorm, drop, fold
 from myxtts.models.sizes import Size
 
-_LONGEST_LOG = 6.0  # 400 frames, 4.7 s: no untrained or confused model asks for more memory than there is
 _USUAL_LOG = 1.4  # 4 frames per token: where the predictor begins
 
 
@@ -40,7 +40,7 @@ class DurationPredictor(keras.layers.Layer):
         for number, (convolution, norm) in enumerate(zip(self.along, self.norms, strict=True)):
             x = norm(tf.nn.relu(convolution(x)), voice)
             x = drop(x, self._dropout, fold(seed, number)) * inside
-        return tf.minimum(self.to_log(x)[..., 0], _LONGEST_LOG)
+        return tf.minimum(self.to_log(x)[..., 0], LONGEST_LOG)
 
 
 def whole_frames(durations: Any, inside: Any) -> Any:

@@ -13,11 +13,10 @@ import tensorflow as tf
 
 from myxtts.features.mel import EDGE_SAMPLES, FFT_SAMPLES, HOP_SAMPLES, SAMPLE_RATE, hann_window
 from myxtts.models.layers import lengths_of
-from myxtts.models.pitch import BASE_HZ
+from myxtts.models.pitch_table import BASE_HZ
+from myxtts.models.vocoder_table import NOISE_SEED, OVERLAP
 
-BINS = FFT_SAMPLES // 2 + 1
 _HOPS = FFT_SAMPLES // HOP_SAMPLES
-_NOISE_SEED = (17, 86)  # the same breath for the same number of frames
 
 
 def pulses_of(pitch: Any) -> Any:
@@ -28,14 +27,16 @@ def pulses_of(pitch: Any) -> Any:
     angle = np.pi * (tf.cast(cycles, tf.float32) - 0.5)  # the pulse is in the middle, away from where cycles wrap
     harmonics = tf.floor(0.5 * SAMPLE_RATE / hertz)
     # The sum of `harmonics` cosines, in closed form.
-    comb = tf.sin((2.0 * harmonics + 1.0) * angle) / _away_from_zero(tf.sin(angle)) - 1.0
+    many, below = 2.0 * harmonics + 1.0, tf.sin(angle)
+    peak = tf.abs(below) < 1e-5  # where the quotient is `many`
+    comb = tf.where(peak, many, tf.sin(many * angle) / tf.where(peak, 1.0, below)) - 1.0
     return 0.5 * comb * tf.sqrt(2.0 / harmonics)
 
 
 def noise_of(pitch: Any, seed: Any = None) -> Any:
     """White noise of power 1, as long as the pulses."""
     batch, frames, _ = lengths_of(pitch)
-    return tf.random.stateless_normal([batch, frames * HOP_SAMPLES], _NOISE_SEED if seed is None else seed)
+    return tf.random.stateless_normal([batch, frames * HOP_SAMPLES], NOISE_SEED if seed is None else seed)
 
 
 def spectra_of(samples: Any) -> Any:
@@ -55,11 +56,7 @@ def samples_of(spectra: Any) -> Any:
     parts = tf.reshape(windows, [batch, frames, _HOPS, HOP_SAMPLES])
     sums = tf.add_n([tf.pad(parts[:, :, n], [[0, 0], [n, _HOPS - 1 - n], [0, 0]]) for n in range(_HOPS)])
     whole = tf.reshape(sums, [batch, (frames + _HOPS - 1) * HOP_SAMPLES])
-    return whole[:, EDGE_SAMPLES : EDGE_SAMPLES + frames * HOP_SAMPLES] / _OVERLAP
-
-
-# Four Hann windows, squared, add up to the same everywhere but within a window of the clip's ends.
-_OVERLAP = float(np.square(hann_window()).sum() / HOP_SAMPLES)
+    return whole[:, EDGE_SAMPLES : EDGE_SAMPLES + frames * HOP_SAMPLES] / OVERLAP
 
 
 def _every_sample(values: Any) -> Any:
@@ -75,7 +72,3 @@ def _lines(values: Any, steps: int) -> Any:
     place = ((np.arange(steps, dtype=np.float32) + 0.5) / steps - 0.5)[:, None]
     here = values[:, :, None]
     return here + np.maximum(place, 0.0) * (after - here) + np.maximum(-place, 0.0) * (before - here)
-
-
-def _away_from_zero(x: Any) -> Any:
-    return tf.where(tf.abs(x) < 1e-5, 1e-5, x)

@@ -11,10 +11,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from myxtts.models.hifigan_layers import DILATIONS, KERNELS, RATES, layers
-
-_SLOPE = 0.1
-_LAST_SLOPE = 0.01  # the original leaves the last one at PyTorch's default
+from myxtts.models.hifigan_layers import DILATIONS, KERNELS, LAST_SLOPE, RATES, SLOPE, layers
 
 
 class HiFiGAN(keras.Model):
@@ -35,15 +32,15 @@ class HiFiGAN(keras.Model):
     def call(self, mel: Any) -> Any:
         x = self._convolve(tf.cast(mel, tf.float32), "conv_pre")
         for level, rate in enumerate(RATES):
-            x = self._upsample(tf.nn.leaky_relu(x, _SLOPE), f"ups.{level}", rate)
+            x = self._upsample(tf.nn.leaky_relu(x, SLOPE), f"ups.{level}", rate)
             stacks = [self._stack(x, f"resblocks.{level * len(KERNELS) + n}") for n in range(len(KERNELS))]
             x = tf.add_n(stacks) / len(KERNELS)
-        return tf.tanh(self._convolve(tf.nn.leaky_relu(x, _LAST_SLOPE), "conv_post"))[..., 0]
+        return tf.tanh(self._convolve(tf.nn.leaky_relu(x, LAST_SLOPE), "conv_post"))[..., 0]
 
     def _stack(self, x: Any, name: str) -> Any:
         for n, dilation in enumerate(DILATIONS):
-            y = self._convolve(tf.nn.leaky_relu(x, _SLOPE), f"{name}.convs1.{n}", dilation)
-            x = x + self._convolve(tf.nn.leaky_relu(y, _SLOPE), f"{name}.convs2.{n}")
+            y = self._convolve(tf.nn.leaky_relu(x, SLOPE), f"{name}.convs1.{n}", dilation)
+            x = x + self._convolve(tf.nn.leaky_relu(y, SLOPE), f"{name}.convs2.{n}")
         return x
 
     def _convolve(self, x: Any, name: str, dilation: int = 1) -> Any:

@@ -16,6 +16,11 @@ UPSAMPLE_KERNELS = (16, 16, 4, 4)
 CHANNELS = 512
 KERNELS = (3, 7, 11)
 DILATIONS = (1, 3, 5)
+SLOPE = 0.1
+LAST_SLOPE = 0.01  # the original leaves the last one at PyTorch's default
+# 3 frames in its first convolution; then at each level 1 step of the one before and 60 of its own (kernel 11, dilations
+# 1, 3 and 5 and three plain ones): 3 + 1 + 60/8 + 1/8 + 60/64 + ... < 14 frames.
+CONTEXT_FRAMES = 14
 _EDGE_KERNEL = 7
 _TINY = 1e-30
 _NEWER = "parametrizations.weight.original"

@@ -10,7 +10,6 @@ A pitch is [batch, frames, 2]: octaves from 220 Hz, and how voiced the frame is,
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import keras
@@ -18,51 +17,49 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from myxtts.features.mel import FFT_SAMPLES, N_MELS, SAMPLE_RATE, mel_filters
 from myxtts.models.layers import Block, Linear, fold, lengths_of
-from myxtts.models.reference_encoder import Voice
+from myxtts.models.pitch_table import (
+    AROUND_FRAMES,
+    LOWEST,
+    NEAR_FRAMES,
+    PULL,
+    QUIET,
+    STEPS,
+    UNVOICED,
+    VOICED,
+    matcher,
+    ripples,
+    table_octaves,
+)
 from myxtts.models.sizes import Size
-
-Floats = NDArray[np.float32]
-
-BASE_HZ = 220.0
-_LOWEST, _HIGHEST = float(np.log2(60.0 / BASE_HZ)), float(np.log2(600.0 / BASE_HZ))
-_STEPS = 96  # pitches per octave in the table
-HARMONIC_FEATURES = N_MELS + 2  # what `harmonics_of` tells of a frame
-
-_MATCHED_MELS = 50  # up to 3 kHz: above it neither voices nor mel bins show single harmonics
-_ENVELOPE_MELS = 4.0  # spread of the smoothing that takes the envelope off a frame
-_QUIET = 1.0  # a ripple much smaller than this, in log-mel units, is none
-_UNVOICED, _VOICED = 0.35, 0.60  # how well a ripple fits a pitch, from noise to speech
-_AROUND_FRAMES, _PULL = 40, 0.25  # an octave away from the half second around costs this much of the fit
-_NEAR_FRAMES = 5  # frames without a pitch take it from so many before and after
+from myxtts.models.voice import Voice
 
 
 def pitch_of(log_mel: Any, inside: Any) -> Any:
     """The pitch of log-mel frames float32 [batch, frames, mels], of which those `inside` [batch, frames, 1] count."""
-    envelope, table = _matcher()
+    envelope, table = matcher()
     ripple = tf.einsum("bfm,mk->bfk", log_mel, envelope)
-    fit = tf.einsum("bfk,pk->bfp", ripple / (tf.norm(ripple, axis=-1, keepdims=True) + _QUIET), table)
-    octaves, inside = tf.constant(_octaves()), inside[..., 0]
+    fit = tf.einsum("bfk,pk->bfp", ripple / (tf.norm(ripple, axis=-1, keepdims=True) + QUIET), table)
+    octaves, inside = tf.constant(table_octaves()), inside[..., 0]
     first = tf.gather(octaves, tf.argmax(fit, axis=-1))
     sure = tf.square(tf.maximum(tf.reduce_max(fit, axis=-1) - 0.4, 0.0)) + 1e-6
-    around = _mean_around(first, sure * inside, np.ones(2 * _AROUND_FRAMES + 1))
-    best = tf.argmax(fit - _PULL * tf.abs(octaves - around[..., None]), axis=-1)
-    height = (tf.gather(fit, best, batch_dims=2) - _UNVOICED) / (_VOICED - _UNVOICED)
+    around = _mean_around(first, sure * inside, np.ones(2 * AROUND_FRAMES + 1))
+    best = tf.argmax(fit - PULL * tf.abs(octaves - around[..., None]), axis=-1)
+    height = (tf.gather(fit, best, batch_dims=2) - UNVOICED) / (VOICED - UNVOICED)
     voiced = tf.clip_by_value(height, 0.0, 1.0) * inside
-    own = tf.gather(octaves, best) + _between(fit, best) / _STEPS
-    near = _mean_around(own, (tf.square(voiced) + 1e-4) * inside, np.hanning(2 * _NEAR_FRAMES + 3)[1:-1])
+    own = tf.gather(octaves, best) + _between(fit, best) / STEPS
+    near = _mean_around(own, (tf.square(voiced) + 1e-4) * inside, np.hanning(2 * NEAR_FRAMES + 3)[1:-1])
     return tf.stack([voiced * own + (1.0 - voiced) * near, voiced], axis=-1)
 
 
 def harmonics_of(pitch: Any) -> Any:
     """What the decoder sees of a pitch: the ripple of its harmonics, as strong as it is voiced, and the pitch itself.
 
-    float32 [batch, frames, HARMONIC_FEATURES]
+    float32 [batch, frames, HARMONIC_FEATURES of definition.py]
     """
     table = tf.constant(ripples())
     octaves, voiced = pitch[..., 0], pitch[..., 1:]
-    place = tf.clip_by_value((octaves - _LOWEST) * _STEPS, 0.0, len(ripples()) - 1.001)
+    place = tf.clip_by_value((octaves - LOWEST) * STEPS, 0.0, len(ripples()) - 1.001)
     below = tf.floor(
         tf.where(tf.math.is_finite(place), place, 0.0)
     )  # a NaN is no row, and shows in what it is added to
@@ -71,41 +68,9 @@ def harmonics_of(pitch: Any) -> Any:
     return tf.concat([ripple * voiced, octaves[..., None] * voiced, voiced], axis=-1)
 
 
-@functools.cache
-def ripples() -> Floats:
-    """[pitches, mels]: log-mel of equally loud harmonics seen through the Hann window, without its mean."""
-    hertz = BASE_HZ * 2.0 ** _octaves().astype(np.float64)
-    bins, filters = np.arange(FFT_SAMPLES // 2 + 1), mel_filters().astype(np.float64)
-    combs = np.stack([_comb(bins, hz * FFT_SAMPLES / SAMPLE_RATE) for hz in hertz])
-    table = np.log(combs @ filters + 1e-2) - np.log(filters.sum(axis=0))
-    return (table - table.mean(axis=1, keepdims=True)).astype(np.float32)
-
-
-def _comb(bins: NDArray[np.int64], spacing: float) -> NDArray[np.float64]:
-    """Magnitudes of harmonics `spacing` bins apart: the main lobe of the window at each."""
-    away = bins[:, None] - np.arange(spacing, bins[-1], spacing)[None]
-    lobe = np.sinc(away) + 0.5 * np.sinc(away - 1.0) + 0.5 * np.sinc(away + 1.0)
-    return np.sqrt(np.square(lobe).sum(axis=1))
-
-
-@functools.cache
-def _octaves() -> Floats:
-    return np.arange(_LOWEST, _HIGHEST + 1.0 / _STEPS, 1.0 / _STEPS).astype(np.float32)
-
-
-@functools.cache
-def _matcher() -> tuple[Floats, Floats]:
-    """[mels, matched mels], which takes the envelope off a frame, and the ripples so treated, of unit length."""
-    distance = np.arange(N_MELS)[:, None] - np.arange(N_MELS)[None]
-    smooth = np.exp(-0.5 * (distance / _ENVELOPE_MELS) ** 2)
-    flat = (np.eye(N_MELS) - smooth / smooth.sum(axis=0))[:, :_MATCHED_MELS]
-    table = ripples() @ flat
-    return flat.astype(np.float32), (table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.float32)
-
-
 def _between(fit: Any, best: Any) -> Any:
     """How many steps the top of a parabola through three fits lies from the best of them."""
-    inner = tf.clip_by_value(best, 1, len(_octaves()) - 2)
+    inner = tf.clip_by_value(best, 1, len(table_octaves()) - 2)
     low, middle, high = (tf.gather(fit, inner + by, batch_dims=2) for by in (-1, 0, 1))
     return tf.clip_by_value(0.5 * (low - high) / tf.minimum(low - 2.0 * middle + high, -1e-6), -0.5, 0.5)
 

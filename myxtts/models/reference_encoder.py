@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
 import tensorflow as tf
 
+from myxtts.models.definition import PATCH_FRAMES
 from myxtts.models.layers import Convolution, Linear, inside_of, lengths_of
 from myxtts.models.sizes import Size
+from myxtts.models.voice import Voice
 
-_PATCH_FRAMES = 4  # 46 ms: a quarter of the positions to compute, and finer detail is text rather than voice
 _FAR = -1e9
-
-
-class Voice(NamedTuple):
-    vector: Any  # [batch, dim]
-    tokens: Any  # [batch, tokens, dim]
 
 
 class ReferenceEncoder(keras.layers.Layer):
@@ -26,7 +22,7 @@ class ReferenceEncoder(keras.layers.Layer):
         super().__init__(**options)
         dim, policy = size.voice_dim, self.dtype_policy
         self._n_mels, self._dim, self._tokens = n_mels, dim, size.latent_tokens
-        self.patches = Linear(_PATCH_FRAMES * n_mels, dim, gain=2.0, name="patches", dtype=policy)
+        self.patches = Linear(PATCH_FRAMES * n_mels, dim, gain=2.0, name="patches", dtype=policy)
         self.along = [Convolution(dim, dim, 5, name=f"along_{n}", dtype=policy) for n in range(2)]
         self.importance = Linear(dim, 1, bias=None, name="importance", dtype="float32")
         self.to_vector = Linear(2 * dim, dim, name="to_vector", dtype="float32")
@@ -50,10 +46,10 @@ class ReferenceEncoder(keras.layers.Layer):
         """Groups of frames as one position each, and which positions hold at least one frame."""
         batch, frames, _ = lengths_of(reference)
         reference *= tf.cast(inside_of(lengths, frames), reference.dtype)
-        reference = tf.pad(reference, [[0, 0], [0, -frames % _PATCH_FRAMES], [0, 0]])
-        positions = (frames + _PATCH_FRAMES - 1) // _PATCH_FRAMES
-        x = tf.reshape(reference, [batch, positions, _PATCH_FRAMES * self._n_mels])
-        filled = (tf.cast(lengths, tf.int32) + _PATCH_FRAMES - 1) // _PATCH_FRAMES
+        reference = tf.pad(reference, [[0, 0], [0, -frames % PATCH_FRAMES], [0, 0]])
+        positions = (frames + PATCH_FRAMES - 1) // PATCH_FRAMES
+        x = tf.reshape(reference, [batch, positions, PATCH_FRAMES * self._n_mels])
+        filled = (tf.cast(lengths, tf.int32) + PATCH_FRAMES - 1) // PATCH_FRAMES
         return x, tf.cast(inside_of(filled, positions), x.dtype)
 
     def _pool(self, x: Any, inside: Any) -> Voice:

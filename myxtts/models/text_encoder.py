@@ -8,8 +8,8 @@ import keras
 import tensorflow as tf
 
 from myxtts.models.layers import Block, LatentAttention, Linear, fold
-from myxtts.models.reference_encoder import Voice
 from myxtts.models.sizes import Size
+from myxtts.models.voice import Voice
 
 
 class TextEncoder(keras.layers.Layer):

@@ -6,10 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from myxtts.models.definition import TYPICAL_FRAMES
 from myxtts.models.layers import lengths_of
-
-PLACE_FEATURES = 3
-_TYPICAL_FRAMES = 8.0
 
 
 def tokens_at(durations: Any, frames: Any) -> tuple[Any, Any]:
@@ -22,7 +20,7 @@ def tokens_at(durations: Any, frames: Any) -> tuple[Any, Any]:
     since = tf.cast(frames - (end - spoken), tf.float32) + 0.5
     length = tf.cast(tf.maximum(spoken, 1), tf.float32)
     until = length - since
-    place = tf.stack([since / length, since / _TYPICAL_FRAMES, until / _TYPICAL_FRAMES], axis=-1)
+    place = tf.stack([since / length, since / TYPICAL_FRAMES, until / TYPICAL_FRAMES], axis=-1)
     return token, tf.clip_by_value(place, -4.0, 4.0)
 
 

@@ -17,17 +17,19 @@ import tensorflow as tf
 
 from myxtts.features.mel import LOG_FLOOR, N_MELS
 from myxtts.models.aligner import align
-from myxtts.models.decoder import STRIDE, Decoder
+from myxtts.models.decoder import Decoder
+from myxtts.models.definition import PLACE_FEATURES, STRIDE
 from myxtts.models.description import ModelDescription
 from myxtts.models.duration import DurationPredictor, whole_frames
 from myxtts.models.frame_discriminator import FrameDiscriminator
 from myxtts.models.layers import fold, inside_of, lengths_of, policy_of
 from myxtts.models.pitch import PitchPredictor, harmonics_of, pitch_of, pitch_terms
-from myxtts.models.reference_encoder import ReferenceEncoder, Voice
+from myxtts.models.reference_encoder import ReferenceEncoder
 from myxtts.models.sharpness import sharpness_of
 from myxtts.models.sizes import size_named
 from myxtts.models.text_encoder import TextEncoder
-from myxtts.models.upsample import PLACE_FEATURES, crop_frames, tokens_at
+from myxtts.models.upsample import crop_frames, tokens_at
+from myxtts.models.voice import Voice
 from myxtts.models.voice_terms import voice_term
 
 CROP_FRAMES = 128  # what the decoder is trained on at a time: its cost no longer depends on the clips' lengths

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,9 +14,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from myxtts.serving.encoding import MEDIA_TYPES
-from myxtts.serving.order import Order
+from myxtts.serving.order import IGNORED, Order
 from myxtts.serving.problems import Problem
 from myxtts.serving.worker import Job
+
+_log = logging.getLogger(__name__)
 
 _GONE = Response(status_code=499)  # is not sent: there is nobody
 
@@ -23,13 +26,16 @@ _GONE = Response(status_code=499)  # is not sent: there is nobody
 class _Spoken(StreamingResponse):
     """However it ends, its job ends too."""
 
-    def __init__(self, job: Job, pieces: AsyncIterator[bytes], media_type: str):
-        super().__init__(pieces, media_type=media_type, headers={"Cache-Control": "no-store"})
+    def __init__(self, job: Job, order: Order, pieces: AsyncIterator[bytes], media_type: str):
+        headers = {"Cache-Control": "no-store"} | ({IGNORED: ", ".join(order.ignored)} if order.ignored else {})
+        super().__init__(pieces, media_type=media_type, headers=headers)
         self._job = job
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
+        except Problem as problem:  # half of the sound is sent: that the rest is missing is all that can be told
+            _log.warning("an answer was cut off: %s", problem.message)
         finally:
             self._job.cancel()
 
@@ -41,25 +47,24 @@ async def answer(job: Job, order: Order, request: Request) -> Response:
         return _GONE
     pieces = _pieces(job, first)
     if order.stream_format == "sse":
-        return _Spoken(job, _events(pieces, order), "text/event-stream")
-    return _Spoken(job, pieces, MEDIA_TYPES[order.response_format])
+        return _Spoken(job, order, _events(pieces, order), "text/event-stream")
+    return _Spoken(job, order, pieces, MEDIA_TYPES[order.response_format])
 
 
 async def wait_for(job: Job, request: Request) -> Any:
     """The first thing that a job yields; None if the client goes away before that."""
     coming, gone = asyncio.ensure_future(job.next()), asyncio.ensure_future(_gone(request))
+    came = False
     try:
         await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not coming.done():
-            job.cancel()
-            return None
-        return coming.result()
-    except BaseException:
-        job.cancel()
-        raise
-    finally:
+        found = coming.result() if coming.done() else None
+        came = coming.done()
+        return found
+    finally:  # also where waiting was cancelled, or nothing but a problem came
         for waiting in (coming, gone):
             waiting.cancel()
+        if not came:
+            job.cancel()
 
 
 async def _gone(request: Request) -> None:

@@ -12,6 +12,7 @@ wav, mp3, opus and flac say in a comment that they are synthetic speech; the oth
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import io
 import struct
@@ -54,6 +55,7 @@ class Encoder(Protocol):
         ...
 
 
+@functools.cache
 def formats() -> list[str]:
     """Those that can be written here."""
     return [name for name in MEDIA_TYPES if name != "aac" or importlib.util.find_spec("av")]

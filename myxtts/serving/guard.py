@@ -6,11 +6,12 @@ import hmac
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from myxtts.serving.metrics import Metrics
-from myxtts.serving.problems import Problem
+from myxtts.serving.problems import Foreseen, Problem
 
 OPEN = ("/health",)  # for load balancers, which have no key
 _UPLOADS = "/v1/audio/voices"
@@ -34,10 +35,14 @@ class Guard:
             await send(message)
 
         try:
-            self._check(scope)
-            await self._app(scope, limited(receive, self._most(scope)), counted)
+            with Foreseen(ClientDisconnect):
+                self._check(scope)
+                await self._app(scope, limited(receive, self._most(scope)), counted)
+        except ClientDisconnect:
+            pass  # there is nobody to answer
         except Problem as problem:
-            await JSONResponse(problem.body(), problem.status, problem.headers)(scope, receive, counted)
+            if not statuses:  # else half of an answer is sent, and the connection ends without the rest
+                await JSONResponse(problem.body(), problem.status, problem.headers)(scope, receive, counted)
         finally:
             self._metrics.count(_route_of(scope["path"]), statuses[0] if statuses else _GONE)
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from myxtts.serving.encoding import MEDIA_TYPES
-from myxtts.serving.order import STREAM_FORMATS
+from myxtts.serving.order import IGNORED, STREAM_FORMATS
 from myxtts.version import __version__
 
 _TEXT = {"type": "string"}
@@ -52,7 +52,7 @@ def describe(most_chars: int) -> dict[str, Any]:
 
 def _route(summary: str, answer: dict[str, Any], body: dict[str, Any] | None = None) -> dict[str, Any]:
     good = answer if "201" in answer else {"200": _body(answer)}
-    errors = ("400", "401", "403", "404", "405", "409", "413", "429", "503")
+    errors = ("400", "401", "403", "404", "405", "409", "413", "429")
     responses = good | {status: _body(_json(_ERROR), "what is wrong") for status in errors}
     asked = {"requestBody": {"required": True, "content": body}} if body else {}
     return {"summary": summary, "responses": responses, **asked}
@@ -81,9 +81,9 @@ def _speech(most_chars: int) -> dict[str, Any]:
         "response_format": {"enum": [*MEDIA_TYPES], "default": "mp3"},
         "speed": {"type": "number", "minimum": 0.25, "maximum": 4.0, "default": 1.0},
         "stream_format": {"enum": [*STREAM_FORMATS], "default": "audio"},
-        "instructions": {"type": "string", "description": "accepted and not used"},
+        "instructions": {"type": "string", "description": f"not used; an answer says so in its header {IGNORED}"},
         "language": name,
-        "seed": {"type": "integer", "description": "accepted; every seed gives the same sound"},
+        "seed": {"type": "integer", "description": "of the breath in the sound: the same seed, the same bytes"},
     }
     required = {"required": ["model", "input"], "additionalProperties": False}
     return _json({"type": "object", "properties": properties, **required})

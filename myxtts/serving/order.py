@@ -6,6 +6,7 @@ import difflib
 import json
 from typing import Any, NamedTuple, NoReturn
 
+from myxtts.inference.request import LARGEST_SEED
 from myxtts.serving.encoding import MEDIA_TYPES
 from myxtts.serving.problems import invalid
 
@@ -14,13 +15,13 @@ OPENAI_VOICES = (
     "alloy", "ash", "ballad", "cedar", "coral", "echo", "fable", "marin", "nova", "onyx", "sage", "shimmer", "verse",
 )  # fmt: skip
 OWN_VOICE = "default"
+IGNORED = "X-MyXTTS-Ignored"  # a header of the answer: fields that had no effect
 STREAM_FORMATS = ("audio", "sse")
 FIELDS = (
     "model", "input", "voice", "response_format", "speed", "stream_format", "instructions", "language", "seed",
 )  # fmt: skip
 _SLOWEST, _FASTEST = 0.25, 4.0
 _LONGEST_NAME = 64
-_LARGEST_SEED = 2**63 - 1
 
 
 class Order(NamedTuple):
@@ -31,6 +32,8 @@ class Order(NamedTuple):
     speed: float = 1.0
     stream_format: str = "audio"
     language: str | None = None
+    seed: int | None = None
+    ignored: tuple[str, ...] = ()  # fields that were sent and have no effect
 
 
 def read_order(body: bytes, most_chars: int) -> Order:
@@ -40,8 +43,8 @@ def read_order(body: bytes, most_chars: int) -> Order:
             near = difflib.get_close_matches(name, FIELDS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(FIELDS)}"
             raise invalid(f"unknown field {name[:80]!r}: {hint}", name[:80], "unknown_parameter")
-    _text(values, "instructions", 10 * most_chars, "")  # accepted as of any client: this model takes no directions
-    _seed(values)
+    # OpenAI's older models take no directions either and ignore them; clients send them without asking which it is.
+    directions = _text(values, "instructions", 10 * most_chars, "")
     return Order(
         model=_required(values, "model", _LONGEST_NAME),
         text=_required(values, "input", most_chars),
@@ -50,6 +53,8 @@ def read_order(body: bytes, most_chars: int) -> Order:
         speed=_speed(values),
         stream_format=_choice(values, "stream_format", STREAM_FORMATS, "audio"),
         language=_text(values, "language", _LONGEST_NAME, None),
+        seed=_seed(values),
+        ignored=("instructions",) if directions else (),
     )
 
 
@@ -98,15 +103,21 @@ def _speed(values: dict[str, Any]) -> float:
     if value is None:
         return 1.0
     if isinstance(value, bool) or not isinstance(value, int | float) or not _SLOWEST <= value <= _FASTEST:
-        raise invalid(f"speed is {str(value)[:40]}, expected a number from {_SLOWEST} to {_FASTEST:g}", "speed")
+        raise invalid(f"speed is {_shown(value)}, expected a number from {_SLOWEST} to {_FASTEST:g}", "speed")
     return float(value)
 
 
-def _seed(values: dict[str, Any]) -> None:
-    """Checked only: nothing is drawn at random, so that every seed gives the same sound."""
+def _seed(values: dict[str, Any]) -> int | None:
     value = values.get("seed")
-    if value is not None and (type(value) is not int or abs(value) > _LARGEST_SEED):
-        raise invalid(f"seed is {str(value)[:40]}, expected a whole number below 2^63", "seed")
+    if value is not None and (type(value) is not int or abs(value) > LARGEST_SEED):
+        raise invalid(f"seed is {_shown(value)}, expected a whole number below 2^63", "seed")
+    return value
+
+
+def _shown(value: Any) -> str:
+    """Python refuses to write numbers of more than 4300 digits."""
+    huge = type(value) is int and abs(value) > LARGEST_SEED
+    return f"a number of {value.bit_length()} bits" if huge else str(value)[:40]
 
 
 def _voice(values: dict[str, Any]) -> str:

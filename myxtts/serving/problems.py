@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+from types import TracebackType
 from typing import Any
+
+from myxtts.errors import MyXTTSError
+
+_log = logging.getLogger(__name__)
 
 _TYPES = {401: "authentication_error", 429: "rate_limit_error"}
 
@@ -28,3 +34,21 @@ def too_busy(message: str, seconds: float) -> Problem:
     problem = Problem(429, message, code="rate_limit_exceeded")
     problem.headers["Retry-After"] = str(max(1, round(seconds)))
     return problem
+
+
+class Foreseen:
+    """Whatever leaves this block is a `Problem`: what we refuse is the client's, what nobody foresaw ours. This is the
+    one place where the unforeseen becomes a 500, and its traceback a line of the log."""
+
+    def __init__(self, *others: type[Exception]):
+        self._others: tuple[type[Exception], ...] = (Problem, *others)  # who stands outside knows them
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
+        if not isinstance(error, Exception) or isinstance(error, self._others):
+            return
+        if isinstance(error, MyXTTSError):
+            raise invalid(str(error)) from None
+        _log.error("a request failed", exc_info=error)
+        raise Problem(500, "the server failed on this request: its log says why") from None

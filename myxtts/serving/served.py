@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING
 
 from myxtts.errors import SpeechError
 from myxtts.files import hash_file
-from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
+from myxtts.inference.export_description import ACOUSTIC, is_exported
+from myxtts.inference.speakers import find_speaker, load_speaker
+from myxtts.models.description import ModelDescription, weights_file
 from myxtts.models.format import VOICE
 from myxtts.serving.problems import Problem, too_busy
 
 if TYPE_CHECKING:
-    from myxtts.inference.synthesizer import Synthesizer
-    from myxtts.models.reference_encoder import Voice
+    from myxtts.inference.speaker import Speaker
+    from myxtts.models.voice import Voice
 
 _log = logging.getLogger(__name__)
 
@@ -39,9 +41,13 @@ class Known:
     created: int
 
     @property
+    def weights(self) -> Path:
+        return self.folder / ACOUSTIC if is_exported(self.folder) else weights_file(self.folder)
+
+    @property
     def needs_bytes(self) -> float:
         """While it is loaded: its weights twice, as they are read and as they are set, and its graphs."""
-        return 2 * weights_file(self.folder).stat().st_size + _GRAPHS_BYTES
+        return 2 * self.weights.stat().st_size + _GRAPHS_BYTES
 
     @property
     def has_voice(self) -> bool:
@@ -49,12 +55,12 @@ class Known:
 
     def fingerprint(self) -> str:
         """Of its weights: a voice that was encoded by others means something else."""
-        return hash_file(weights_file(self.folder))
+        return hash_file(self.weights)
 
 
 @dataclass
 class Loaded:
-    synthesizer: Synthesizer
+    synthesizer: Speaker
     fingerprint: str
     own_voice: Voice | None
     used: float = 0.0
@@ -116,9 +122,7 @@ class Served:
     def _load(self, known: Known) -> Loaded:
         self._make_room(known)
         started = time.monotonic()
-        from myxtts.inference.synthesizer import Synthesizer
-
-        synthesizer = Synthesizer.load(known.folder)
+        synthesizer = load_speaker(known.folder)
         own = synthesizer.hear() if known.has_voice else None
         model = self._loaded[known.name] = Loaded(synthesizer, known.fingerprint(), own)
         _log.info("loaded %s in %.1f s", known.name, time.monotonic() - started)
@@ -145,8 +149,10 @@ def _know(given: str) -> Known:
     name, sign, path = given.partition("=")
     if not sign or Path(given).is_dir():
         name, path = _name_of(Path(given)), given
-    folder = find_checkpoint(path)
-    return Known(name, folder, ModelDescription.load(folder), int(weights_file(folder).stat().st_mtime))
+    folder = find_speaker(path)
+    known = Known(name, folder, ModelDescription.load(folder), 0)
+    known.created = int(known.weights.stat().st_mtime)
+    return known
 
 
 def _name_of(path: Path) -> str:

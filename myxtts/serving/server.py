@@ -36,7 +36,7 @@ class ServerSettings:
     models: list[str]
     host: str = "127.0.0.1"
     port: int = 8020
-    vocoder: str | Path = "neural"
+    vocoder: str | Path | None = None  # None: what comes with each model
     voices: Path | None = None
     api_key: str | None = None
     queue: int = 32

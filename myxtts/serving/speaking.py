@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from myxtts.errors import SpeechError
 from myxtts.features.mel import SAMPLE_RATE
 from myxtts.inference.reference import Reference
-from myxtts.inference.vocoder import find_vocoder
+from myxtts.inference.request import check_seed
+from myxtts.inference.vocoder import default_vocoder, find_vocoder
 from myxtts.serving.encoding import Audio, Limiter, check_format, make_encoder, to_pcm
 from myxtts.serving.metrics import Metrics
 from myxtts.serving.order import OWN_VOICE, Order
@@ -21,9 +23,11 @@ from myxtts.serving.voices import Tensors, Voices, to_tensors
 class Speaking:
     """The generators run on the worker's thread; `check` is for before that."""
 
-    def __init__(self, served: Served, voices: Voices, vocoder: str | Path, metrics: Metrics):
+    def __init__(self, served: Served, voices: Voices, vocoder: str | Path | None, metrics: Metrics):
         self.served, self.voices, self._metrics = served, voices, metrics
-        self._vocoder = find_vocoder(vocoder)
+        self._vocoders = {
+            name: find_vocoder(vocoder or default_vocoder(known.folder)) for name, known in served.known.items()
+        }
 
     def check(self, order: Order) -> None:
         """What can be known without the model."""
@@ -33,6 +37,10 @@ class Speaking:
             self.voices.find(order.voice, order.model)
         elif not known.has_voice:
             raise invalid(f"{order.model} has no voice of its own: add one at /v1/audio/voices", "voice")
+        try:
+            check_seed(order.seed, self._vocoders[order.model])
+        except SpeechError as error:
+            raise invalid(str(error), "seed") from None
 
     def encoded(self, order: Order) -> Iterator[bytes]:
         """The file, piece by piece; a piece may be empty, where an encoder waits for more."""
@@ -58,8 +66,9 @@ class Speaking:
         limit, samples, worked = Limiter(), 0, 0.0
         with self.served.use(order.model) as loaded:
             started = time.perf_counter()
-            options: dict[str, Any] = {"language": order.language, "speed": order.speed, "vocoder": self._vocoder}
-            for audio in loaded.synthesizer.sound(order.text, self._voice(order, loaded), **options):
+            vocoder = self._vocoders[order.model]
+            options: dict[str, Any] = {"language": order.language, "speed": order.speed, "seed": order.seed}
+            for audio in loaded.synthesizer.sound(order.text, self._voice(order, loaded), vocoder=vocoder, **options):
                 if not samples:
                     self._metrics.first_audio(time.perf_counter() - asked)
                 samples += len(audio)
@@ -72,6 +81,6 @@ class Speaking:
     def _voice(self, order: Order, loaded: Loaded) -> Any:
         if order.voice == OWN_VOICE:
             return loaded.own_voice
-        from myxtts.models.reference_encoder import Voice
+        from myxtts.models.voice import Voice
 
         return Voice(**self.voices.tensors(self.voices.find(order.voice, order.model), loaded.fingerprint))

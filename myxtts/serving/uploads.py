@@ -15,22 +15,29 @@ import numpy as np
 
 from myxtts.inference.reference import Reference
 from myxtts.serving.decode import REFUSED
-from myxtts.serving.problems import Problem, invalid
+from myxtts.serving.problems import invalid, too_busy
 
 UPLOAD_BYTES = 16 << 20
 _SECONDS = 60.0
+_MOST_CLIPS = 4
 
 
 class Decoding:
-    """One clip at a time: the cores are for speaking."""
+    """One clip at a time: the cores are for speaking. A few more may wait, each of which is held in memory."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Semaphore(1)
+        self._turn, self._here = asyncio.Semaphore(1), 0
 
     async def crops(self, clip: bytes, model: Path) -> Reference:
         """As the model of that folder wants them. What is wrong with the clip is a `Problem`."""
-        async with self._turn:
-            code, out, message = await run_apart("myxtts.serving.decode", [str(model)], clip)
+        if self._here >= _MOST_CLIPS:
+            raise too_busy(f"{self._here} clips are being decoded or waiting: try again later", _SECONDS / 2)
+        self._here += 1
+        try:
+            async with self._turn:
+                code, out, message = await run_apart("myxtts.serving.decode", [str(model)], clip)
+        finally:
+            self._here -= 1
         if code == REFUSED:
             raise invalid(message, "audio_sample")
         if code:
@@ -50,7 +57,7 @@ async def run_apart(module: str, words: list[str], clip: bytes) -> tuple[int, by
         async with asyncio.timeout(_SECONDS):
             out, message = await process.communicate(clip)
     except TimeoutError:
-        raise Problem(503, "decoding the clip took too long: try again later", "audio_sample") from None
+        raise too_busy("this machine is too busy to decode the clip: try again later", _SECONDS) from None
     finally:
         if process.returncode is None:
             process.kill()

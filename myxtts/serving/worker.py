@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from myxtts.errors import MyXTTSError
-from myxtts.serving.problems import Problem, invalid, too_busy
-
-_log = logging.getLogger(__name__)
+from myxtts.serving.problems import Foreseen, Problem, too_busy
 
 _MOST_PIECES = 32  # made and not yet sent, 24 s of sound
 _REMEMBERED = 0.2  # weight of the newest job in the mean time of a job
@@ -64,16 +60,12 @@ class Job:
             self._steps.close()  # type: ignore[attr-defined]
             return self._end(None)
         try:
-            item = next(self._steps)
+            with Foreseen(StopIteration):  # the thread must outlive whatever one request brings about
+                item = next(self._steps)
         except StopIteration:
             return self._end(None)
         except Problem as problem:
             return self._end(problem)
-        except MyXTTSError as error:
-            return self._end(invalid(str(error)))
-        except Exception:  # noqa: BLE001 - said; the thread must outlive whatever one request brings about
-            _log.exception("a request failed")
-            return self._end(Problem(500, "the server failed on this request: its log says why"))
         with self._worker.changed:
             self._items.append(item)
         self._tell()

@@ -5,7 +5,9 @@ import pytest
 import tensorflow as tf
 
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, SAMPLE_RATE, log_mel
-from myxtts.models.pitch import BASE_HZ, HARMONIC_FEATURES, harmonics_of, pitch_of, ripples
+from myxtts.models.definition import HARMONIC_FEATURES
+from myxtts.models.pitch import harmonics_of, pitch_of
+from myxtts.models.pitch_table import BASE_HZ, ripples
 
 SECONDS = 1.5
 

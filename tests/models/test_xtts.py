@@ -6,7 +6,7 @@ import tensorflow as tf
 from small_models import describe, make_batch, make_model
 
 from myxtts.features.mel import LOG_FLOOR
-from myxtts.models.reference_encoder import Voice
+from myxtts.models.voice import Voice
 from myxtts.models.xtts import XTTS
 
 SEED, STEP = tf.constant([5, 6]), tf.constant(3, tf.int64)

@@ -1,6 +1,7 @@
 """The server around a stand-in that speaks letters: its queue, its key, its limits, and clients that go away."""
 
 import asyncio
+import http.client
 import json
 import socket
 import threading
@@ -21,7 +22,7 @@ QUEUE = 3
 
 
 class StandIn:
-    """Speaks a letter at a time. 'wait' waits to be released, 'long' never ends by itself, 'fail' fails."""
+    """Speaks a letter at a time. 'wait' waits to be released, 'long' never ends, 'fail' fails, 'break' later."""
 
     def __init__(self):
         self.release, self.begun, self.closed = threading.Event(), threading.Semaphore(0), threading.Semaphore(0)
@@ -36,6 +37,9 @@ class StandIn:
         self.begun.release()
         try:
             if order.text == "fail":
+                raise ZeroDivisionError
+            if order.text == "break":
+                yield b"x"
                 raise ZeroDivisionError
             if order.text == "wait":
                 self.release.wait(60)
@@ -98,6 +102,12 @@ def test_events_carry_the_sound_and_then_the_end(server):
     assert [event["type"] for event in events] == ["speech.audio.delta"] * 5 + ["speech.audio.done"]
     assert events[0]["audio"] == "aA=="
     assert set(events[-1]["usage"]) == {"input_tokens", "output_tokens", "total_tokens"}
+
+
+def test_what_has_no_effect_is_said_in_a_header(server):
+    answer = ask(server[0], "POST", "/v1/audio/speech", HELLO | {"instructions": "Speak like a pirate."})
+    assert (answer.status, answer.headers["X-MyXTTS-Ignored"]) == (200, "instructions")
+    assert "X-MyXTTS-Ignored" not in ask(server[0], "POST", "/v1/audio/speech", HELLO).headers
 
 
 def test_beyond_the_bound_it_is_429_until_there_is_room(server):
@@ -170,6 +180,13 @@ def test_a_failure_is_a_500_and_the_next_request_is_answered(server, caplog):
     assert (answer.status, answer.error["type"]) == (500, "server_error")
     assert "ZeroDivisionError" not in answer.body.decode()
     assert "ZeroDivisionError" in caplog.text
+    assert ask(server[0], "POST", "/v1/audio/speech", HELLO).status == 200
+
+
+def test_a_failure_in_the_middle_ends_the_connection_and_nothing_else(server, caplog):
+    with pytest.raises(http.client.IncompleteRead):
+        ask(server[0], "POST", "/v1/audio/speech", HELLO | {"input": "break"})
+    assert caplog.text.count("Traceback") == 1
     assert ask(server[0], "POST", "/v1/audio/speech", HELLO).status == 200
 
 

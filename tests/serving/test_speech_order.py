@@ -25,8 +25,9 @@ def test_what_is_left_out_has_a_default():
         ({"voice": {"id": "anna"}}, {"voice": "anna"}),
         ({"voice": "alloy"}, {"voice": "default"}),  # a client that knows OpenAI's voices only
         ({"speed": 4, "response_format": "pcm"}, {"speed": 4.0, "response_format": "pcm"}),
-        ({"stream_format": "sse", "language": "fa", "seed": 7}, {"stream_format": "sse", "language": "fa"}),
-        ({"instructions": "Be cheerful."}, {}),
+        ({"stream_format": "sse", "language": "fa", "seed": 7}, {"stream_format": "sse", "language": "fa", "seed": 7}),
+        ({"instructions": "Be cheerful."}, {"ignored": ("instructions",)}),
+        ({"instructions": ""}, {}),
     ],
 )
 def test_fields_are_read(fields, expected):

@@ -1,0 +1,25 @@
+"""Which program speaks for a folder: an exported model needs ONNX Runtime, a run or a checkpoint TensorFlow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from myxtts.inference.export_description import is_exported
+from myxtts.inference.speaker import Speaker
+from myxtts.models.description import find_checkpoint
+
+
+def find_speaker(path: Path | str) -> Path:
+    """The folder of an exported model, or of the checkpoint that a run directory means."""
+    return Path(path) if is_exported(Path(path)) else find_checkpoint(path)
+
+
+def load_speaker(folder: Path) -> Speaker:
+    """Of a folder that `find_speaker` found."""
+    if is_exported(folder):
+        from myxtts.inference.exported import Exported
+
+        return Exported.load(folder)
+    from myxtts.inference.synthesizer import Synthesizer
+
+    return Synthesizer.load(folder)
