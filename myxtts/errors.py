@@ -8,6 +8,7 @@ MyXTTSError
 ├── MissingExtra         an optional package is needed: the message names the pip command
 ├── SpeechError          a request to speak cannot be met: its text, language, reference or settings
 ├── TrainingError        a run cannot continue
+│   └── WorkerLost       another worker of the run is gone
 ├── DiagnosisError       a pipeline cannot be measured
 ├── CacheError           a cache cannot be used
 │   ├── CacheLocked      another process is writing it
@@ -75,6 +76,10 @@ class SpeechError(MyXTTSError):
 
 class TrainingError(MyXTTSError):
     pass
+
+
+class WorkerLost(TrainingError):
+    """The same command resumes; the CLI exits with 75."""
 
 
 class DiagnosisError(MyXTTSError):

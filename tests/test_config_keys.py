@@ -39,10 +39,12 @@ from myxtts.models.description import ModelDescription
 from myxtts.models.xtts import XTTS
 from myxtts.monitor import start_monitor
 from myxtts.training.budget import Budget
+from myxtts.training.cluster import Cluster
+from myxtts.training.replicas import replicas_for
 from myxtts.training.run_log import read_log
 from myxtts.training.setup import build_model, precision_for, prepare_tensorflow
 from myxtts.training.split import split
-from myxtts.training.start import model_for
+from myxtts.training.start import assembled, model_for
 from myxtts.training.step import Step
 from myxtts.training.trainer import XTTSTrainer
 
@@ -318,6 +320,34 @@ def judged(config, place):
     return [line["step"] for line in read_log(folder) if line["kind"] == "evaluation"], sorted(summary["best"])
 
 
+def devices(config, place):
+    """How many logical devices TensorFlow would be told to make, where it has not begun yet."""
+    made = []
+    with (
+        mock.patch.object(tf.config, "set_logical_device_configuration", side_effect=lambda _, all_: made.extend(all_)),
+        mock.patch.object(tf.distribute, "MirroredStrategy", mock.MagicMock()),
+    ):
+        replicas_for(config.training.devices, None)
+    return len(made)
+
+
+def deadline(config, place):
+    """After how many seconds of silence a worker is given up."""
+    seen = []
+    two = Cluster(("127.0.0.1:1", "127.0.0.1:2"), 0)
+    cache = Cache(place / "cached_features" / "voice.cache")
+    with (
+        mock.patch(
+            "myxtts.training.start.Heartbeat", side_effect=lambda _, seconds, *__: seen.append(seconds) or 1 / 0
+        ),
+        mock.patch("myxtts.training.start.open_port"),
+        pytest.raises(ZeroDivisionError),
+        assembled(config, Feed(cache, config), two, print),
+    ):
+        pass
+    return seen
+
+
 slow_run = functools.partial(run, steps=8, kind=Slow)
 bad_run = functools.partial(run, steps=30, spoil=True)
 validated_run = functools.partial(run, steps=8, validate=True)
@@ -382,6 +412,8 @@ TABLE = {
     "training.clip_norm": (1e-3, run),
     "training.ema_decay": (0.0, run),
     "training.gradient_accumulation_steps": (2, run),
+    "training.devices": (2, devices),
+    "training.worker_deadline_seconds": (6.0, deadline),
     "training.precision": ("bfloat16", precision),
     "training.deterministic": (True, told_to_tensorflow),
     "training.enable_graph_mode": (False, compiled_run),

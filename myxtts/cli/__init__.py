@@ -1,6 +1,7 @@
 """The verbs: each parses its arguments, loads the config, calls one function of a room and prints what it returns.
 
-Exit codes: 0 done, 1 done and something is wrong with what was looked at, 2 could not be done, 130 interrupted.
+Exit codes: 0 done, 1 done and something is wrong with what was looked at, 2 could not be done, 75 another worker of a
+run is gone and the same command resumes it, 130 interrupted.
 There is one file per verb here; rooms are imported inside the verbs, so that `myxtts --help` answers at once.
 """
 
@@ -32,6 +33,7 @@ from myxtts.cli import (
     gpu_check,
     import_vocoder,
     info,
+    launch,
     monitor,
     pack,
     profile,
@@ -45,7 +47,7 @@ from myxtts.cli import (
     verify,
 )
 from myxtts.cli.shared import Parser, UsageError
-from myxtts.errors import MyXTTSError
+from myxtts.errors import MyXTTSError, WorkerLost
 from myxtts.terminal import PrintableFormatter, printable, printable_json
 
 
@@ -63,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code, result, shown = arguments.verb(arguments)
         print(_as_json(result) if as_json else printable(shown), flush=True)
         return code
+    except WorkerLost as error:
+        return _fail(as_json, 75, "WorkerLost", str(error))
     except (MyXTTSError, UsageError) as error:
         return _fail(as_json, 2, type(error).__name__.lstrip("_"), str(error))
     except KeyboardInterrupt:
@@ -159,6 +163,7 @@ def _parser() -> argparse.ArgumentParser:
         info,
         bench,
         train,
+        launch,
         say,
         serve,
         studio,

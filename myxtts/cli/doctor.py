@@ -28,9 +28,11 @@ _STAGES = 5  # data, loader, device, loop, step; a cure may pack before
 def add(verbs: Any) -> None:
     parser = add_verb(verbs, "doctor", run, "say what limits a pipeline, the evidence, the cure and its predicted gain",
         "  myxtts doctor --data voice.cache\n  myxtts doctor --config my.yaml --fix\n"
-        "  myxtts doctor --run runs/anna --html anna.html")  # fmt: skip
+        "  myxtts doctor --run runs/anna --html anna.html\n"
+        "  myxtts doctor --compare runs/anna runs/anna2")  # fmt: skip
     add_data_flag(parser)
     parser.add_argument("--run", metavar="RUN", type=Path, dest="run_dir", help="explain how a run went")
+    parser.add_argument("--compare", metavar="RUN", type=Path, nargs=2, help="say what differs between two runs")
     add_setting(parser, "data.batch_size", "--batch-size", metavar="N", type=positive, help="default: data.batch_size")
     parser.add_argument("--num-batches", metavar="N", type=positive,
                         help="measure at most this many, each time (default: 400, or those of 6 s)")  # fmt: skip
@@ -44,6 +46,11 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    if arguments.compare is not None:
+        from myxtts.doctor.compare import compare
+
+        found_apart = compare(*arguments.compare)
+        return 0, found_apart.to_dict(), str(found_apart)
     if arguments.run_dir is not None:
         from myxtts.doctor.history import explain
 

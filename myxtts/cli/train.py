@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import functools
+import json
 import logging
 import os
 import shlex
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from myxtts.cli.shared import (
     add_verb,
     cache_of,
     explain_cut_off_files,
+    find_cache,
     load_config,
     positive,
     values_of,
@@ -43,6 +46,7 @@ def add(verbs: Any) -> None:
     parser = add_verb(verbs, "train", run, "train a voice; an interrupted run is resumed",
         "  myxtts train --data ~/corpus --run runs/anna --minutes 30\n"
         "  myxtts train --data voice.cache --preset gpu_24gb --model-size small --epochs 200\n"
+        "  myxtts train --data voice.cache --devices 0,2\n"
         "  myxtts train --data voice.cache --run runs/anna --reset --yes")  # fmt: skip
     parser.add_argument("--mode", choices=("train",), default="train", help=argparse.SUPPRESS)
     add_data_flag(parser, "--train-data")
@@ -74,6 +78,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add("training.steps", "--steps", **number, help="stop after this many steps")
     add("training.minutes", "--minutes", metavar="M", type=float, help="stop after this many minutes")
     add("data.batch_size", "--batch-size", **number, help="utterances per step: data.batch_size")
+    add("training.devices", "--devices", metavar="N|all|0,2", type=_devices, help="GPUs to use: training.devices")
     add("data.num_workers", "--num-workers", **number, help="data.num_workers")
     add("data.prefetch_buffer_size", "--prefetch-buffer-size", metavar="N", type=int, help="batches made ahead")
     add("data.preprocessing_mode", "--preprocessing-mode", metavar="MODE", choices=values_of("data.preprocessing_mode"),
@@ -90,30 +95,43 @@ def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from myxtts.cache.fit import made_like
     from myxtts.data.starting_points import for_this_machine
+    from myxtts.training.cluster import cluster_of
+    from myxtts.training.launch import end_with_launcher
     from myxtts.training.resume import is_started
 
     explain_cut_off_files(arguments)
     config, folder = _settled(arguments)
     if arguments.reset:
         _confirm(folder, arguments.yes)
-    cache = cache_of(Path(config.data.dataset_path), config)
+    cluster = cluster_of()
+    path = Path(config.data.dataset_path)
+    cache = cache_of(path if cluster is None else _packed(path), config)
     validation = None if arguments.val_data is None else cache_of(arguments.val_data, made_like(cache, config))
     if not config.data.use_tf_native_loading:
         log.warning("--disable-tf-native-loading is for loaders that open a file per utterance: %s is packed, and "
                     "training decodes nothing; 'myxtts bench' compares such loaders", cache)  # fmt: skip
-    if arguments.reset:  # not before: a typing error in the data would leave no run at its place
+    chief = cluster is None or cluster.chief
+    if arguments.reset and chief:  # not before: a typing error in the data would leave no run at its place
         from myxtts.training.reset import move_aside
 
         move_aside(folder)
-    if not is_started(folder):
+    if arguments.reset or not is_started(folder):
         config = for_this_machine(config)
     from myxtts.machine.sampler import MachineSampler
     from myxtts.report.kept import KeptReport
     from myxtts.training.start import start_training
 
-    options = {"replan": arguments.replan, "resume_command": _same_command()}
-    with MachineSampler(), KeptReport(folder):
+    end_with_launcher()
+    words = functools.partial(_last_words, arguments.json)
+    options = {"replan": arguments.replan, "resume_command": _same_command(), "last_words": words}
+    with MachineSampler(), KeptReport(folder) if chief else nullcontext():
         result = start_training(config, cache, validation, folder, **options)
+    if cluster is not None and not chief:
+        return (
+            (130 if result["interrupted"] else 0),
+            result,
+            f"worker {cluster.rank}: step {result['step']}, {result['why']}",
+        )
     best, by = result["best"], config.training.best_by
     option = "--vocoder" if config.model.part == "vocoder" else "--model"
     text = (
@@ -123,6 +141,27 @@ def run(arguments: argparse.Namespace) -> Result:
         f"next: myxtts say 'Hello.' {option} {folder} -o hello.wav"
     )
     return (130 if result["interrupted"] else 0), result, text
+
+
+def _devices(text: str) -> int | str:
+    return int(text) if text.isdecimal() and len(text) < 5 else text
+
+
+def _packed(path: Path) -> Path:
+    """Of several workers none may pack: they would do so at once."""
+    from myxtts.cache.manifest import is_cache
+
+    cache = find_cache(path)
+    if not is_cache(cache):
+        raise UsageError(f"{path} is not packed, and several workers train on it: run 'myxtts pack {path}' first")
+    return cache
+
+
+def _last_words(as_json: bool, message: str) -> None:
+    if as_json:
+        print(json.dumps({"error": {"type": "WorkerLost", "message": message}}), flush=True)
+    else:
+        print(f"error: {message}", file=sys.stderr, flush=True)
 
 
 def _settled(arguments: argparse.Namespace) -> tuple[Any, Path]:

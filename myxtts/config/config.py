@@ -130,6 +130,12 @@ class TrainingConfig(Settings):
     ema_decay: float = setting(0.998, "Memory of the averaged weights, which speak and are validated.", 0, 0.99999)
     gradient_accumulation_steps: int = setting(1, "Batches whose gradients make one update.", 1, 4096)
 
+    devices: int | str = setting(
+        "all", "Which GPUs train together: all, how many, or their numbers such as 0,2.", 1, 1024
+    )
+    worker_deadline_seconds: float = setting(
+        45.0, "With several workers: one that is silent or stuck for longer ends the run for all.", 5, 86400
+    )
     precision: str = setting(
         "auto",
         "What the model computes in. auto: bfloat16 where the hardware computes in it, float16 on older GPUs.",

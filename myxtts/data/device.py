@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def first_gpu() -> str | None:
-    """The one GPU that is used. Of several the others stay idle, and that is said."""
+    """The one GPU that is used, where only one can be. Of several the others stay idle, and that is said."""
     gpus = [gpu.name for gpu in tf.config.list_logical_devices("GPU")]
     if len(gpus) > 1:
         _say_idle(gpus[0], len(gpus))
@@ -26,9 +26,17 @@ def first_gpu() -> str | None:
 @functools.cache
 def _say_idle(used: str, visible: int) -> None:
     log.warning(
-        "1 of %d GPUs is used, %s: MyXTTS cannot train on several yet; CUDA_VISIBLE_DEVICES=N chooses another",
+        "1 of %d GPUs is used, %s: 'myxtts train --devices all' uses all; CUDA_VISIBLE_DEVICES=N chooses another",
         visible, used,
     )  # fmt: skip
+
+
+def staged_on(device: str) -> str | None:
+    """Where batches for a device, whose name may tell the worker too, are copied to ahead: nowhere if that is the host
+    itself, which has them."""
+    place = tf.DeviceSpec.from_string(device)
+    kind, number = place.device_type, place.device_index
+    return None if (kind, number) == ("CPU", 0) else f"/{kind}:{number}"
 
 
 def stage(batches: Any, device: str | None, data: DataConfig) -> Any:

@@ -87,10 +87,12 @@ class Feed(Plan):
         taken = elements(self.dataset(start_step, stop_step, **options))
         return ahead(taken) if self._overlaps else taken
 
-    def batch_specs(self) -> list[dict[str, tf.TensorSpec]]:
-        """The shapes that batches have, one per bucket: what to compile a step for before the first batch."""
+    def batch_specs(self, replicas: int = 1) -> list[dict[str, tf.TensorSpec]]:
+        """The shapes that batches have, or a replica's part of them, one per bucket: what to compile a step for before
+        the first batch."""
         spec = self.dataset().element_spec
-        shapes = dict.fromkeys(shape for table in self.tables for shape in table.shapes)
+        whole = (shape for table in self.tables for shape in table.shapes)
+        shapes = dict.fromkeys((-(-batch // replicas), *lengths) for batch, *lengths in whole)
         return [{name: _sized(name, part, *shape) for name, part in spec.items()} for shape in shapes]
 
     def _locate(self, numbers: Any) -> Tensors:

@@ -35,7 +35,7 @@ def starting_point(machine: dict[str, Any]) -> dict[str, Any]:
 
 
 def gpus_used(machine: dict[str, Any]) -> int:
-    """One, however many there are: `device.first_gpu`."""
+    """By one feed: one, however many there are. Where several devices train, each has a feed of its own."""
     return min(len(machine["gpus"]), 1)
 
 

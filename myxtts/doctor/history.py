@@ -5,7 +5,7 @@ print(explain("runs/voice"))
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myxtts.doctor.causes import CAUSES, DATA, HEALTHY
+from myxtts.doctor.ranks import Ranks, ranks_of
 from myxtts.doctor.verdicts import SUMMARY, analyse, verdict_of
 from myxtts.errors import DiagnosisError
 from myxtts.monitor import FEWEST_STEPS
@@ -29,6 +30,7 @@ from myxtts.thresholds import (
 )
 from myxtts.training.run_log import read_log, timed
 
+_RANK_STEPS = 2000  # the last ones, from which is told how several devices did
 _WINDOW = 20  # steps: long enough that one slow batch is not an episode
 # What the machine may have been busy with, and how much of it is much
 _MUCH = {
@@ -68,6 +70,7 @@ class History:
     episodes: list[Episode] = field(default_factory=list)
     events: dict[str, int] = field(default_factory=dict)
     advice: list[str] = field(default_factory=list)  # by the run's last summary of itself
+    ranks: Ranks | None = None  # where several devices trained
 
     @property
     def healthy(self) -> bool:
@@ -89,6 +92,7 @@ class _Log:
     events: Counter[str] = field(default_factory=Counter)
     late_traces: int = 0
     report: dict[str, Any] | None = None  # the last one
+    ranks: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=_RANK_STEPS))
 
 
 def explain(run: Path | str) -> History:
@@ -113,6 +117,7 @@ def explain(run: Path | str) -> History:
         episodes=_episodes(log),
         events=dict(log.events),
         advice=_advice(log.report),
+        ranks=ranks_of(log.ranks),
     )
     history.verdict = _verdict(history, float(total.sum()))
     return history
@@ -126,6 +131,8 @@ def _read(records: Iterable[dict[str, Any]]) -> _Log:
             row = (record["step"], record["time"], float(record["data_ms"]), float(record["compute_ms"]))
             if not first:
                 log.steps.append(row)
+                if "rank_compute_ms" in record:
+                    log.ranks.append(record)
             first = False
         elif kind in ("start", "resume"):
             first = True  # the first batch is waited for by every run
@@ -221,6 +228,7 @@ def _lines(history: History) -> list[str]:
         )
     if len(history.episodes) > 5:
         lines.append(f"and {len(history.episodes) - 5} shorter ones")
+    lines += history.ranks.lines() if history.ranks is not None else []
     if history.late_traces:
         lines.append(f"{history.late_traces} shapes were compiled after the start: {CAUSES['recompilation'].cure}")
     if history.events:

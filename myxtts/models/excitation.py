@@ -14,6 +14,7 @@ import tensorflow as tf
 from myxtts.features.mel import EDGE_SAMPLES, FFT_SAMPLES, HOP_SAMPLES, SAMPLE_RATE, hann_window
 from myxtts.models.layers import lengths_of
 from myxtts.models.pitch_table import BASE_HZ
+from myxtts.models.replica import drawn
 from myxtts.models.vocoder_table import NOISE_SEED, OVERLAP
 
 _HOPS = FFT_SAMPLES // HOP_SAMPLES
@@ -36,7 +37,8 @@ def pulses_of(pitch: Any) -> Any:
 def noise_of(pitch: Any, seed: Any = None) -> Any:
     """White noise of power 1, as long as the pulses."""
     batch, frames, _ = lengths_of(pitch)
-    return tf.random.stateless_normal([batch, frames * HOP_SAMPLES], NOISE_SEED if seed is None else seed)
+    used = NOISE_SEED if seed is None else seed
+    return drawn(lambda shape: tf.random.stateless_normal(shape, used), [batch, frames * HOP_SAMPLES])
 
 
 def spectra_of(samples: Any) -> Any:

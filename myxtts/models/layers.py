@@ -11,6 +11,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from myxtts.models.replica import drawn
+
 _POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
@@ -37,7 +39,10 @@ def drop(x: Any, share: float, seed: Any | None) -> Any:
     if seed is None or share == 0:
         return x
     shape = lengths_of(x)  # channels are a multiple of 4: a random word makes four random bytes
-    words = tf.random.stateless_uniform([*shape[:-1], shape[-1] // 4], seed, None, None, tf.uint32, alg="philox")
+    words = drawn(
+        lambda rows: tf.random.stateless_uniform(rows, seed, None, None, tf.uint32, alg="philox"),
+        [*shape[:-1], shape[-1] // 4],
+    )
     kept = tf.reshape(tf.bitcast(words, tf.uint8), shape) >= round(256 * share)
     return x * (tf.cast(kept, x.dtype) * tf.cast(256 / (256 - round(256 * share)), x.dtype))
 

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from myxtts.models.definition import TYPICAL_FRAMES
 from myxtts.models.layers import lengths_of
+from myxtts.models.replica import drawn
 
 
 def tokens_at(durations: Any, frames: Any) -> tuple[Any, Any]:
@@ -29,6 +30,7 @@ def crop_frames(frame_lengths: Any, longest: int, length: int, seed: Any | None)
     start = tf.zeros_like(frame_lengths)
     if seed is not None and longest > length:
         spare = tf.clip_by_value(frame_lengths - length, 0, longest - length)
-        share = tf.random.stateless_uniform([lengths_of(frame_lengths)[0]], seed, alg="philox")
+        rows = [lengths_of(frame_lengths)[0]]
+        share = drawn(lambda shape: tf.random.stateless_uniform(shape, seed, alg="philox"), rows)
         start = 2 * tf.cast(share * tf.cast(spare // 2 + 1, tf.float32), tf.int32)
     return start[:, None] + tf.range(length)[None]

@@ -16,6 +16,7 @@ from myxtts.features.mel_tensorflow import log_mel
 from myxtts.models.discriminators import Discriminators
 from myxtts.models.excitation import samples_of
 from myxtts.models.layers import fold, lengths_of
+from myxtts.models.replica import drawn
 from myxtts.models.spectral import distance, spectrograms
 from myxtts.models.upsample import crop_frames
 from myxtts.models.vocoder import Vocoder
@@ -68,7 +69,9 @@ class VocoderTraining(keras.Model):
         losses = {"distance": distance(spectrograms(real), spectrograms(made))}
         losses |= self.discriminators(real, made)._asdict()
         share = {name: self._share(step) for name in ("deceived", "features")}
-        return {name: loss * LOSS_WEIGHTS[name] * share.get(name, 1.0) for name, loss in losses.items()}, {}
+        rows = tf.cast(lengths_of(mel)[0], tf.float32)  # all count, those that only fill up as silence
+        outputs = {"weights": dict.fromkeys(losses, rows)}
+        return {name: loss * LOSS_WEIGHTS[name] * share.get(name, 1.0) for name, loss in losses.items()}, outputs
 
     def _share(self, step: Any) -> Any:
         """How much the judges count by now. Not a condition around them: its gradient took a minute to compile."""
@@ -99,7 +102,7 @@ class VocoderTraining(keras.Model):
         inside *= batch["weight"][:, None, None]
         at = tf.minimum(numbers, longest - 1)
         mel = self._frames(batch, numbers, tf.gather(batch["mel"], at, batch_dims=1), seed)
-        gain = tf.pow(10.0, tf.random.stateless_uniform([lengths_of(mel)[0], 1, 1], fold(seed, _GAIN), *_GAINS_DB) / 20)
+        gain = tf.pow(10.0, _uniform(lengths_of(mel)[0], fold(seed, _GAIN), *_GAINS_DB) / 20)
         sound = tf.cast(tf.gather(batch["audio"], at, batch_dims=1), tf.float32) * INT16_SCALE * gain * inside
         frames = tf.maximum(mel + tf.math.log(gain), LOG_FLOOR)
         return tf.where(inside > 0, frames, LOG_FLOOR), _flat(sound)
@@ -108,8 +111,13 @@ class VocoderTraining(keras.Model):
         acoustic = self._acoustic()
         if acoustic is None:
             return real
-        own = tf.random.stateless_uniform([lengths_of(real)[0], 1, 1], fold(seed, _OWN)) < _OWN_SHARE
+        own = _uniform(lengths_of(real)[0], fold(seed, _OWN)) < _OWN_SHARE
         return tf.where(own, tf.stop_gradient(acoustic.copy(batch, numbers)), real)
+
+
+def _uniform(rows: Any, seed: Any, low: float = 0.0, high: float = 1.0) -> Any:
+    """[rows, 1, 1]"""
+    return drawn(lambda shape: tf.random.stateless_uniform(shape, seed, low, high), [rows, 1, 1])
 
 
 def _inner(audio: Any) -> Any:

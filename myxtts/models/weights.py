@@ -108,7 +108,7 @@ def _is_finite(tensor: np.ndarray) -> bool:
 
 def weights_of(model: Any) -> dict[str, np.ndarray]:
     """Every variable of a model, statistics included, by its path."""
-    return {variable.path: np.asarray(variable) for variable in model.variables}
+    return {variable.path: variable.numpy() for variable in model.variables}
 
 
 def set_weights(model: Any, tensors: Mapping[str, np.ndarray]) -> None:

@@ -99,8 +99,9 @@ class XTTS(keras.Model):
     def losses_of(self, batch: Tensors, seed: Any, step: Any) -> tuple[Tensors, Tensors]:
         """The weighted loss terms of a batch, whose sum is minimised, and what is worth logging.
 
-        Outputs: durations int32 [batch, tokens], alignment int32 [batch, frames] (the token of each frame), and
-        predicted_frames and true_frames (sums over the batch; their ratio calibrates `duration_scale`).
+        Outputs: durations int32 [batch, tokens], alignment int32 [batch, frames] (the token of each frame),
+        predicted_frames and true_frames (sums over the batch; their ratio calibrates `duration_scale`), and weights:
+        of how much each term is the mean, by which the terms of a batch's parts make those of the batch.
         """
         encoded = self._read(batch, seed, step)
         losses = {"prior": encoded["prior"], "duration": encoded["duration"]}
@@ -110,6 +111,7 @@ class XTTS(keras.Model):
         losses["mel"] = _mean(tf.abs(frames - piece["mel"]), piece["weight"])
         losses |= self._voice_terms(encoded, piece, frames) | self._verdicts(piece, frames, batch["weight"], step)
         outputs = {name: encoded[name] for name in ("durations", "alignment", "predicted_frames", "true_frames")}
+        outputs["weights"] = {name: tf.reduce_sum(weight) for name, weight in _weights(encoded, piece, losses).items()}
         return {name: loss * LOSS_WEIGHTS[name] for name, loss in losses.items()}, outputs
 
     def _voice_terms(self, encoded: Tensors, piece: Tensors, frames: Any) -> Tensors:
@@ -266,6 +268,15 @@ class XTTS(keras.Model):
     def _decode(self, piece: Tensors, seed: Any = None) -> Any:
         shown = piece | {"harmonics": harmonics_of(piece["pitch"])}
         return self.decoder(*(shown[name] for name in ("hidden", "mu", "place", "harmonics", "inside", "voice")), seed)
+
+
+def _weights(encoded: Tensors, piece: Tensors, losses: Tensors) -> Tensors:
+    """What each term is a mean over."""
+    batch = encoded["batch"]
+    frames = inside_of(batch["frame_lengths"], lengths_of(encoded["mel"])[1]) * batch["weight"][:, None, None]
+    tokens = inside_of(batch["token_lengths"], lengths_of(batch["tokens"])[1]) * batch["weight"][:, None, None]
+    known = {"prior": frames, "duration": tokens} | dict.fromkeys(("pitch", "voicing", "mel"), piece["weight"])
+    return {name: known.get(name, batch["weight"]) for name in losses}  # those that compare or judge, over utterances
 
 
 def _duration_terms(log_frames: Any, durations: Any, weight: Any) -> Tensors:

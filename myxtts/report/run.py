@@ -50,6 +50,7 @@ def run_report(run: Path | str, progress: Callable[[], Any] = lambda: None) -> s
         run_verdict(data, past),
         run_tiles(data, past),
         _timeline_card(data, past),
+        _devices_card(past),
         _learning_card(data),
         spoken_card(Path(run)),
         machine_card(data.machine, _machine(data), data.began),
@@ -93,6 +94,20 @@ def _timeline_card(data: RunData, past: History | None) -> Markup:
         folded("Numbers", _numbers_table(steps)),
         note="Milliseconds of each step.",
     )
+
+
+def _devices_card(past: History | None) -> Markup:
+    """Where several devices trained: what each did of a step."""
+    if past is None or past.ranks is None:
+        return join([])
+    ranks = past.ranks
+    rows = [
+        (f"{n}{' (slowest)' if n == ranks.straggler else ''}", *(ms(value) for value in figures))
+        for n, figures in enumerate(zip(ranks.data_ms, ranks.compute_ms, ranks.waiting_ms, strict=True))
+    ]
+    told = tag("p", " ".join(f"{line[:1].upper()}{line[1:]}." for line in ranks.lines()))
+    heads = ["device", "waits for data", "computes", "waits for the slowest"]
+    return card("Devices", told, table(heads, rows, words=(0,), id="devices"), note="Medians of a step.")
 
 
 def _episodes(past: History) -> Markup:

@@ -54,6 +54,8 @@ _FIELDS: dict[str, Any] = {
     "steps": COUNT,
     "utterances": Number(0, 1e15),
     "eta_seconds": (None, Number(0, 1e12)),
+    "rank_data_ms": [_MS],
+    "rank_compute_ms": [_MS],
     "timings": (None, {"window": _WINDOW}),
     "machine": _MACHINE,
 }

@@ -17,6 +17,18 @@ from myxtts.errors import CheckpointError
 _EPSILON = 1e-8
 
 
+# Variables are changed by their handles: under a strategy that is the variable of the replica at hand, whereas `assign`
+# would call all replicas together, which is forbidden inside a condition. All replicas assign the same.
+
+
+def add_to(variable: Any, value: Any) -> None:
+    tf.raw_ops.AssignAddVariableOp(resource=variable.handle, value=tf.cast(value, variable.dtype))
+
+
+def put(variable: Any, value: Any) -> None:
+    tf.raw_ops.AssignVariableOp(resource=variable.handle, value=tf.cast(value, variable.dtype))
+
+
 class Adam(tf.Module):
     """Moments and averages of some Keras variables. Everything it knows goes through `state` and `restore`."""
 
@@ -33,7 +45,8 @@ class Adam(tf.Module):
 
     def apply(self, gradients: Sequence[Any], learning_rate: Any) -> None:
         """One update, and the averages after it."""
-        count = tf.cast(self.updates.assign_add(1), tf.float32)
+        add_to(self.updates, 1)
+        count = tf.cast(tf.convert_to_tensor(self.updates), tf.float32)
         # The average follows closely at first: its own beginning would otherwise weigh for 1 / (1 - decay) updates.
         share = 1.0 - tf.minimum(self.ema_decay, (1.0 + count) / (10.0 + count))
         powers = tf.pow(self.beta1, count), tf.pow(self.beta2, count)
@@ -44,7 +57,7 @@ class Adam(tf.Module):
                 var=variable.handle, m=first.handle, v=second.handle, beta1_power=powers[0], beta2_power=powers[1],
                 lr=learning_rate, beta1=self.beta1, beta2=self.beta2, epsilon=_EPSILON, grad=gradient,
             )  # fmt: skip
-            average.assign_sub((average - variable) * share)
+            tf.raw_ops.AssignSubVariableOp(resource=average.handle, value=(average - variable) * share)
 
     @contextmanager
     def averaged(self) -> Iterator[None]:

@@ -28,10 +28,11 @@ class Recorder:
             self._log.resume(resumed_at)
             self.say(f"resuming {run} at step {resumed_at}")
 
-    def step(self, step: int, seconds: float, batch: dict[str, Any], numbers: dict[str, float], data_ms: float,
-             compute_ms: float) -> None:  # fmt: skip
-        """One step: `numbers` are its loss terms, norm and rate, the rest is how long what took."""
-        rows, frames = (batch["mel"] if "mel" in batch else batch["audio"]).shape[:2]
+    def step(self, step: int, seconds: float, shape: tuple[int, int], numbers: dict[str, float], data_ms: float,
+             compute_ms: float, ranks: dict[str, list[float]]) -> None:  # fmt: skip
+        """One step: rows and frames of its batch, its loss terms, norm and rate, how long what took, on each device
+        where there are several."""
+        rows, frames = shape
         self._monitor.log_step_timing(data_ms / 1e3, compute_ms / 1e3, rows)
         epoch = step / self._steps_per_epoch if self._steps_per_epoch else 0.0
         status = Status(
@@ -43,7 +44,7 @@ class Recorder:
         timing = {"data_ms": round(data_ms, 3), "compute_ms": round(compute_ms, 3), "stall": round(status.stall, 5)}
         self._log.write("step", step=step, epoch=round(epoch, 4), **curves, **timing, batch=rows, frames=frames,
                         utterances_per_second=round(status.utterances_per_second, 1),
-                        eta_seconds=status.eta_seconds)  # fmt: skip
+                        eta_seconds=status.eta_seconds, **ranks)  # fmt: skip
         self._live.show(status)
         if time.monotonic() >= self._board_at:
             self._board_at = time.monotonic() + _BOARD_SECONDS
@@ -88,3 +89,29 @@ class Recorder:
         self._live.close()
         self.board.close()
         self._log.close()
+
+
+class Follower(Recorder):
+    """Of a worker that follows the chief, which has all of it: times its own steps, and says nothing."""
+
+    def __init__(self, monitor: Monitor):
+        self._monitor = monitor
+
+    def step(self, step: int, seconds: float, shape: tuple[int, int], numbers: dict[str, float], data_ms: float,
+             compute_ms: float, ranks: dict[str, list[float]]) -> None:  # fmt: skip
+        self._monitor.log_step_timing(data_ms / 1e3, compute_ms / 1e3, shape[0])
+
+    def write(self, kind: str, step: int, **fields: Any) -> None:
+        pass
+
+    def event(self, event: str, step: int, **fields: Any) -> None:
+        pass
+
+    def gone_back(self, step: int, **fields: Any) -> None:
+        pass
+
+    def say(self, text: str) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass

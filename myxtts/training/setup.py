@@ -22,7 +22,7 @@ from myxtts.errors import CacheDamaged, RowError, TrainingError
 from myxtts.features.audio import load_clip
 from myxtts.features.mel import log_mel
 from myxtts.inference.synthesizer import Synthesizer
-from myxtts.models import weights
+from myxtts.models import replica, weights
 from myxtts.models.description import REFERENCE_FRAMES, ModelDescription, find_checkpoint, weights_file
 from myxtts.models.format import part_of
 from myxtts.models.shipped import VOCODER, shipped
@@ -48,6 +48,7 @@ def prepare_tensorflow(config: XTTSConfig) -> None:
             log.warning("TensorFlow was started before training: it has taken the memory of the GPU as a whole")
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
+        replica.clock_runs = False
 
 
 def precision_for(config: XTTSConfig) -> str:

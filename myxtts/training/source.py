@@ -17,12 +17,13 @@ import tensorflow as tf
 
 from myxtts.config.config import DataConfig
 from myxtts.data.ahead import ahead, elements
-from myxtts.data.device import first_gpu
+from myxtts.data.device import first_gpu, staged_on
 from myxtts.data.file_feed import FileFeed
 from myxtts.data.pipeline import Feed
 from myxtts.data.tuples import feed_behind
 from myxtts.errors import TrainingError
 from myxtts.models.description import ModelDescription
+from myxtts.training.replicas import Replicas
 from myxtts.training.voice import voice_of_batch, voice_of_feed
 
 log = logging.getLogger(__name__)
@@ -38,20 +39,34 @@ class FeedSource:
         self.feed, self.steps_per_epoch = feed, feed.steps_per_epoch
         self._passes: dict[int, tf.data.Dataset] = {}
 
-    def batches(self, start_step: int) -> Generator[Batch]:
+    def batches(self, start_step: int) -> Generator[Any]:
         """From a step on, without end."""
-        return self.feed.batches(start_step, device=first_gpu())
+        return self.feed.batches(start_step, device=self._device())
+
+    def _device(self) -> str | None:
+        """Where whole batches go."""
+        return first_gpu()
+
+    def shape(self, batch: Any) -> tuple[int, int]:
+        """Rows of the global batch, and frames of each."""
+        return shape_of(batch)
 
     def one_pass(self, most: int | None = None) -> Generator[Batch]:
         """Each utterance once, or the first `most` batches of that."""
         stop = self.steps_per_epoch if most is None else min(most, self.steps_per_epoch)
         if stop not in self._passes:  # building it takes 0.4 s, and every validation asks for it
-            self._passes[stop] = self.feed.dataset(0, stop, device=first_gpu())
+            self._passes[stop] = self.feed.dataset(0, stop, device=self._device())
         return _taken(elements(self._passes[stop]), self.feed.data)
 
     @cached_property
     def specs(self) -> list[dict[str, tf.TensorSpec]]:
+        """Of whole batches, as they are validated."""
         return self.feed.batch_specs()
+
+    @property
+    def step_specs(self) -> list[dict[str, tf.TensorSpec]]:
+        """Of what one device has of them."""
+        return self.specs
 
     def voice(self, frames: int) -> dict[str, np.ndarray] | None:
         return voice_of_feed(self.feed, frames) if isinstance(self.feed, Feed) else _first_voice(self, frames)
@@ -67,6 +82,35 @@ class FeedSource:
 
     def describe(self) -> dict[str, Any]:
         return self.feed.describe()
+
+
+class PartsSource(FeedSource):
+    """The same for several devices: a batch is a list of parts, one on each device of this process."""
+
+    feed: Feed
+
+    def __init__(self, feed: Feed, replicas: Replicas):
+        super().__init__(feed)
+        self._replicas = replicas
+
+    def batches(self, start_step: int) -> Generator[list[Batch]]:
+        count = self._replicas.count
+        parts = [
+            self.feed.batches(start_step, replica=number, replicas=count, device=staged_on(device))
+            for number, device in enumerate(self._replicas.devices, self._replicas.first)
+        ]
+        return _side_by_side(parts)
+
+    def _device(self) -> str | None:
+        return staged_on(self._replicas.devices[0])
+
+    def shape(self, batch: Any) -> tuple[int, int]:
+        bucket = self.feed.order.buckets[int(batch[0]["bucket"])]
+        return bucket.batch, bucket.frames
+
+    @cached_property
+    def step_specs(self) -> list[dict[str, tf.TensorSpec]]:
+        return self.feed.batch_specs(self._replicas.count)
 
 
 class DatasetSource:
@@ -108,6 +152,13 @@ class DatasetSource:
         """Its shape if it has only one; others are compiled as they come."""
         return [self._spec] if all(part.shape.is_fully_defined() for part in self._spec.values()) else []
 
+    @property
+    def step_specs(self) -> list[dict[str, tf.TensorSpec]]:
+        return self.specs
+
+    def shape(self, batch: Batch) -> tuple[int, int]:
+        return shape_of(batch)
+
     def voice(self, frames: int) -> dict[str, np.ndarray] | None:
         return _first_voice(self, frames)
 
@@ -124,12 +175,19 @@ class DatasetSource:
         return {"loader": "dataset", "steps_per_epoch": self.steps_per_epoch}
 
 
-def source_of(data: Any, settings: DataConfig, texts: ModelDescription | None) -> FeedSource | DatasetSource:
+def source_of(
+    data: Any, settings: DataConfig, texts: ModelDescription | None, replicas: Replicas | None = None
+) -> FeedSource | DatasetSource:
     """`settings`: the trainer's. `texts`: of the model that must be able to read them; None where none does."""
     if (feed := feed_behind(data)) is not None:
         if texts is not None:
             _fit(feed, texts)
-        return FeedSource(feed)
+        if replicas is None:
+            return FeedSource(feed)
+        if isinstance(feed, Feed):
+            return PartsSource(feed, replicas)
+    if replicas is not None:
+        raise TrainingError("several devices need packed data: run 'myxtts pack CORPUS', then train on the cache")
     if isinstance(data, tf.data.Dataset):
         return DatasetSource(data, settings)
     raise TrainingError(f"cannot train on a {type(data).__name__}: give a Feed or a tf.data.Dataset")
@@ -155,6 +213,20 @@ def _fit(feed: Feed | FileFeed, description: ModelDescription) -> None:
 def _taken(batches: Generator[Batch], data: DataConfig) -> Generator[Batch]:
     """Taken out ahead of the loop, unless the settings forbid to make batches ahead."""
     return ahead(batches) if data.optimize_cpu_gpu_overlap and data.prefetch_buffer_size else batches
+
+
+def _side_by_side(parts: list[Generator[Batch]]) -> Generator[list[Batch]]:
+    try:
+        while batch := [part for part in (next(each, None) for each in parts) if part is not None]:
+            yield batch
+    finally:
+        for each in parts:
+            each.close()
+
+
+def shape_of(batch: Batch) -> tuple[int, int]:
+    rows, frames = (batch["mel"] if "mel" in batch else batch["audio"]).shape[:2]
+    return rows, frames
 
 
 def _first_voice(source: FeedSource | DatasetSource, frames: int) -> dict[str, np.ndarray] | None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import tensorflow as tf
 
 from myxtts.cache.fit import settle
 from myxtts.cache.reader import Cache
@@ -14,10 +18,17 @@ from myxtts.data.pipeline import Feed
 from myxtts.errors import CacheMismatch, TrainingError
 from myxtts.models.vocoder_training import VocoderTraining
 from myxtts.models.xtts import XTTS
-from myxtts.training.setup import build_model, build_vocoder, prepare_tensorflow
+from myxtts.training.cluster import Cluster, cluster_of, split_address
+from myxtts.training.crew import Crew
+from myxtts.training.heartbeat import Heartbeat, open_port
+from myxtts.training.passport import passport_of
+from myxtts.training.replicas import replicas_for
+from myxtts.training.setup import build_model, build_vocoder, precision_for, prepare_tensorflow
 from myxtts.training.split import split
 from myxtts.training.start_from import settle_start
 from myxtts.training.trainer import XTTSTrainer
+
+log = logging.getLogger(__name__)
 
 _VOCODER_DATA = {"batch_size": 8, "num_buckets": 1, "reference_frames": 0}
 _VOCODER_TRAINING = {"learning_rate": 5e-4, "beta1": 0.8, "beta2": 0.99, "sample_steps": 2000, "validation_steps": 1000}
@@ -31,14 +42,52 @@ def start_training(
     *,
     replan: bool = False,
     resume_command: str = "",
+    last_words: Callable[[str], None] = log.error,
 ) -> dict[str, Any]:
-    """Train on a cache, validating on a part of it or on another one. Returns the trainer's summary."""
+    """Train on a cache, validating on a part of it or on another one. Returns the trainer's summary.
+
+    `last_words`: where there are several workers, what to do with the line that says why all end.
+    """
     prepare_tensorflow(config)  # before the first tensor: a GPU's memory cannot be told to grow later
     vocoder = config.model.part == "vocoder"
     config = for_vocoder(config) if vocoder else settle_start(config, Cache(cache, verify=False))
+    cluster = cluster_of()
+    config = config if cluster is None else same_everywhere(config)
     train, val = feeds_for(config, cache, validation, tracks=("audio",) if vocoder else ())
-    model = model_for(config, train)
-    return XTTSTrainer(config, model, run, resume_command, replan=replan).train(train, val)
+    with assembled(config, train, cluster, last_words) as crew:
+        with crew.scope():
+            model = model_for(config, train)
+        return XTTSTrainer(config, model, run, resume_command, replan=replan, crew=crew).train(train, val)
+
+
+@contextmanager
+def assembled(
+    config: XTTSConfig, feed: Feed, cluster: Cluster | None, last_words: Callable[[str], None]
+) -> Iterator[Crew]:
+    """The devices that train, once all workers are there: nothing may be computed before."""
+    devices = config.training.devices
+    if cluster is None:
+        crew = Crew(replicas_for(devices, None))
+        if crew.replicas is not None:
+            log.info("%s", crew.replicas.describe())
+        yield crew
+        return
+    own = cluster.addresses[cluster.rank]
+    open_port(*split_address(own), f"that of worker {cluster.rank}, {own}").close()
+    passport = passport_of(config, feed, tf.__version__)
+    with Heartbeat(cluster, config.training.worker_deadline_seconds, passport, last_words) as heartbeat:
+        heartbeat.enter(0, "starting")
+        crew = Crew(replicas_for(devices, cluster), heartbeat)
+        log.info("%s", crew.replicas.describe() if crew.replicas else "")
+        yield crew
+
+
+def same_everywhere(config: XTTSConfig) -> XTTSConfig:
+    """What would be measured on each machine is decided without: two that differ could not exchange gradients."""
+    if config.training.precision != "auto":
+        return config
+    precision = precision_for(config) if tf.config.list_physical_devices("GPU") else "float32"
+    return dataclasses.replace(config, training=config.training.filled({"precision": precision}))
 
 
 def model_for(config: XTTSConfig, feed: Feed) -> XTTS | VocoderTraining:

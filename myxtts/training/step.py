@@ -14,20 +14,25 @@ import tensorflow as tf
 from myxtts.config.config import TrainingConfig
 from myxtts.data.device import widen
 from myxtts.monitor import current_monitor
-from myxtts.training.optimiser import Adam
+from myxtts.training.optimiser import Adam, add_to, put
+from myxtts.training.replicas import Replicas, Told
 from myxtts.training.schedule import learning_rate
 
 # Float16 gradients below 6e-8 vanish: the loss is scaled up, halved on overflow and doubled after this many good steps.
 _FIRST_LOSS_SCALE, _GOOD_STEPS, _LARGEST_LOSS_SCALE = 2.0**15, 2000, 2.0**24
 
 Batch = Mapping[str, Any]
+Numbers = dict[str, float]
 
 
 class Step:
-    """`run(batch, step)` trains the model on one batch and returns its numbers."""
+    """`run(batch, step)` trains the model on one batch and returns its numbers.
 
-    def __init__(self, model: Any, training: TrainingConfig, total_steps: int):
-        self.model, self.training = model, training
+    With `replicas` a batch is a list of parts, one for each device of this process; make it within their scope.
+    """
+
+    def __init__(self, model: Any, training: TrainingConfig, total_steps: int, replicas: Replicas | None = None):
+        self.model, self.training, self.replicas = model, training, replicas
         self.optimiser = Adam(model.trainable_variables, training.beta1, training.beta2, training.ema_decay)
         self.micro_batches, self.largest_batch = 1, 0  # the largest that was tried
         # Variables, because they change during a run and a constant would be compiled in.
@@ -41,25 +46,44 @@ class Step:
         self._summed = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.names: list[str] = []
         self.eager = training.enable_eager_debug or not training.enable_graph_mode
-        xla = training.enable_xla_compilation
-        self._call = self._step if self.eager else tf.function(self._step, jit_compile=xla, autograph=False)
+        xla = training.enable_xla_compilation and replicas is None  # XLA cannot compile what several devices exchange
+        work: Any = self._step if replicas is None else self._step_on_replicas
+        self._call = work if self.eager else tf.function(work, jit_compile=xla, autograph=False)
 
     def compile(self, spec: Mapping[str, tf.TensorSpec]) -> None:
         """Get ready for a batch shape. A batch of nothing goes through, because half of the work is done by the first
         call; it changes no variable."""
-        self.run({name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()}, 0, apply=False)
+        nothing = {name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()}
+        self.run(nothing if self.replicas is None else [nothing] * len(self.replicas.devices), 0, apply=False)
 
-    def run(self, batch: Batch, step: int, apply: bool = True) -> dict[str, float]:
-        """Train on one batch; the numbers are here when it returns, so its time is the step's."""
+    def run(self, batch: Batch | list[Batch], step: int, apply: bool = True, told: Told | None = None) -> Numbers:
+        """Train on one batch; the numbers are here when it returns, so its time is the step's. `told`: what this
+        worker tells the others."""
+        now = tf.constant(step, tf.int64), tf.constant(apply), self.micro_batches
+        if self.replicas is None:
+            return self._named(self._call(dict(self._noted(batch)), *now))
+        parts = self.replicas.distribute([dict(self._noted(part)) for part in batch])
+        return self._named(self._call(parts, *now, self.replicas.tell(told or Told())))
+
+    def _noted(self, batch: Any) -> Batch:
         self.largest_batch = max(self.largest_batch, int(batch["tokens"].shape[0]))
-        numbers = self._call(dict(batch), tf.constant(step, tf.int64), tf.constant(apply), self.micro_batches)
+        return batch
+
+    def _named(self, numbers: Any) -> Numbers:
         return dict(zip(self.names, numbers.numpy().tolist(), strict=True))
 
-    def _step(self, batch: dict[str, Any], step: Any, apply: Any, micro_batches: int) -> Any:
+    def _step_on_replicas(self, parts: Any, step: Any, apply: Any, micro_batches: int, told: Any) -> Any:
+        replicas: Any = self.replicas
+        return replicas.first_of(replicas.run(self._step, (parts, step, apply, micro_batches, told)))
+
+    def _step(self, batch: dict[str, Any], step: Any, apply: Any, micro_batches: int, told: Any = None) -> Any:
         """What is compiled, once for each shape of batch and each number of parts that it is cut into."""
         if tf.inside_function():
             current_monitor().count("step.traces")
         losses, outputs, gradients = self._gradients(parts_of(widen(batch), micro_batches), step)
+        ranks: dict[str, Any] = {}
+        if self.replicas is not None:
+            losses, outputs, gradients, ranks = self.replicas.add_up(losses, outputs, gradients, told)
         if self.model.precision == "float16":
             gradients = [gradient / self.loss_scale for gradient in gradients]
         norm, loss = tf.linalg.global_norm(gradients), tf.add_n(list(losses.values()))
@@ -69,7 +93,7 @@ class Step:
         if self.model.precision == "float16":
             tf.cond(apply, lambda: self._rescale(finite), tf.no_op)
         numbers = losses | {"loss": loss, "grad_norm": norm, "learning_rate": rate, "finite": finite}
-        numbers |= {name: outputs[name] for name in self.model.summed_outputs}
+        numbers |= {name: outputs[name] for name in self.model.summed_outputs} | ranks
         self.names = list(numbers)
         return tf.stack([tf.cast(value, tf.float32) for value in numbers.values()])
 
@@ -80,6 +104,8 @@ class Step:
         if len(parts) == 1:
             return parts[0]
         filled = tf.stack([tf.reduce_sum(part["weight"]) for part in cut])
+        if self.replicas is not None:
+            filled = self.replicas.sum(filled)
         shares = tf.unstack(filled / tf.maximum(tf.reduce_sum(filled), 1.0))
         losses = {name: _mix([losses[name] for losses, _, _ in parts], shares) for name in parts[0][0]}
         summed = self.model.summed_outputs
@@ -91,6 +117,8 @@ class Step:
         with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
             tape.watch(self.optimiser.variables_)
             losses, outputs = self.model.losses_of(batch, seed, step)
+            if self.replicas is not None:
+                losses = self.replicas.weigh(losses, outputs, batch)
             objectives = [(loss * self.loss_scale, trained) for loss, trained in self.model.objectives(losses)]
         gradients: dict[str, Any] = {}
         for loss, trained in objectives:
@@ -110,8 +138,9 @@ class Step:
             self.optimiser.apply(self._clipped(gradients, norm), rate)
             return tf.no_op()
         for total, gradient in zip(self._sums, gradients, strict=True):
-            total.assign_add(gradient)
-        count = self._summed.assign_add(1)
+            add_to(total, gradient)
+        add_to(self._summed, 1)
+        count = tf.convert_to_tensor(self._summed)
         last = tf.equal((step + 1) % self.training.gradient_accumulation_steps, 0)
         return tf.cond(last, lambda: self._update_by_sums(count, rate), tf.no_op)
 
@@ -120,8 +149,8 @@ class Step:
         means = [total / tf.cast(count, tf.float32) for total in self._sums]
         self.optimiser.apply(self._clipped(means, tf.linalg.global_norm(means)), rate)
         for total in self._sums:
-            total.assign(tf.zeros_like(total))
-        self._summed.assign(0)
+            put(total, tf.zeros_like(total))
+        put(self._summed, 0)
         return tf.no_op()
 
     def _clipped(self, gradients: Sequence[Any], norm: Any) -> list[Any]:
@@ -130,14 +159,21 @@ class Step:
         return [gradient * shrink for gradient in gradients]
 
     def _rescale(self, finite: Any) -> Any:
-        good = self._good_steps.assign(tf.where(finite, self._good_steps + 1, 0))
+        good = tf.where(finite, self._good_steps + 1, 0)
+        put(self._good_steps, good)
         grown = tf.where(good % _GOOD_STEPS == _GOOD_STEPS - 1, self.loss_scale * 2.0, self.loss_scale)
-        self.loss_scale.assign(
-            tf.clip_by_value(tf.where(finite, grown, self.loss_scale / 2.0), 1.0, _LARGEST_LOSS_SCALE)
-        )
+        put(self.loss_scale, tf.clip_by_value(tf.where(finite, grown, self.loss_scale / 2.0), 1.0, _LARGEST_LOSS_SCALE))
         return tf.no_op()
 
     # ---- what a checkpoint keeps ----
+
+    @property
+    def variables(self) -> list[Any]:
+        """All that changes during a run, of the model and of this."""
+        optimiser = self.optimiser
+        own = [self.total_steps, self.rate_scale, self.loss_scale, self._good_steps, self._summed, *self._sums]
+        model = [variable.value for variable in self.model.variables]
+        return [*model, *optimiser.first, *optimiser.second, *optimiser.average, optimiser.updates, *own]
 
     def state(self) -> dict[str, np.ndarray]:
         scalars = {"rate_scale": self.rate_scale, "loss_scale": self.loss_scale, "good_steps": self._good_steps,

@@ -25,17 +25,17 @@ from myxtts.data.pipeline import Feed
 from myxtts.data.tuples import feed_behind
 from myxtts.errors import CheckpointError, TrainingError
 from myxtts.models import weights
-from myxtts.models.description import ModelDescription
 from myxtts.monitor import Monitor, current_monitor, start_monitor
 from myxtts.training.budget import DEFAULT_STEPS, Budget
-from myxtts.training.checkpoint import Checkpoints, Loaded
-from myxtts.training.copies import Copies
+from myxtts.training.checkpoint import Loaded
+from myxtts.training.crew import Crew
 from myxtts.training.damage import damaged_utterances
 from myxtts.training.feed_search import KNOBS
 from myxtts.training.feed_tuning import FeedTuning
-from myxtts.training.judging import Judging, as_metric, check_best_by
-from myxtts.training.recorder import Recorder
-from myxtts.training.samples import Samples
+from myxtts.training.fitting import within_memory
+from myxtts.training.judging import as_metric, check_best_by
+from myxtts.training.listening import choose_judges, choose_samples, speaks
+from myxtts.training.replicas import Replicas, Told
 from myxtts.training.setup import prepare_tensorflow
 from myxtts.training.signals import StopSignals
 from myxtts.training.source import Batch, DatasetSource, FeedSource, as_batch, source_of
@@ -60,11 +60,13 @@ class XTTSTrainer:
         run: Path | str | None = None,
         resume_command: str = "the same command",
         replan: bool = False,
+        crew: Crew | None = None,
     ):
-        """`replan`: resume a run although its data or batches have changed."""
+        """`replan`: resume a run although its data or batches have changed. `crew`: where several devices train, in
+        whose scope the model was built."""
         self.config, self.model, self.training = config, model, config.training
         self.run, self._replan = Path(run or config.training.run_dir or "runs/voice"), replan
-        self._resume_command = resume_command
+        self._resume_command, self._crew = resume_command, crew or Crew()
         # The current one has seen the feed being made; one that has seen steps belongs to an earlier training.
         seen = current_monitor().steps or current_monitor().counters["step.traces"]
         self.monitor: Monitor = start_monitor() if seen else current_monitor()
@@ -78,22 +80,25 @@ class XTTSTrainer:
         self._may_tune = self.config.data.auto_tune_performance  # the feed's settings may say the same or not
         if (feed := feed_behind(train_dataset)) is not None:
             self.config = dataclasses.replace(self.config, data=feed.data)  # with what the caches have settled
-        self._source = self._source_of(train_dataset)
+        self._source = self._source_of(train_dataset, self._crew.replicas)
         self._validation = None if val_dataset is None else self._source_of(val_dataset)
-        self._voice = self._source.voice(self.model.description.reference_frames) if self._speaks else None
+        self._voice = self._source.voice(self.model.description.reference_frames) if speaks(self.model) else None
         self._budget = Budget.of(self.training, self._source.steps_per_epoch)
-        self._step = Step(self.model, self.training, self._budget.steps or DEFAULT_STEPS)
+        with self._crew.scope():
+            most = self._budget.steps or DEFAULT_STEPS
+            self._step = Step(self.model, self.training, most, self._crew.replicas)
         self._validator = Validator(self.model, self._step.eager)
         self._at, self._seconds = 0, 0.0  # steps and seconds that the run has behind it
         self._bad_in_a_row = self._returns = self._worse_in_a_row = 0
-        with Checkpoints(self.run, self.training.keep_checkpoints) as self._checkpoints:
+        with self._crew.checkpoints(self.run, self.training.keep_checkpoints) as self._checkpoints:
             checkpoint = self._checkpoints.latest_intact()
             if checkpoint is not None:
                 self._restore(checkpoint)
-            self.config.to_yaml(self.run / "config.yaml")  # not before: a run that may not be resumed keeps its own
+            self._follow_chief()
+            self._keep_config()  # not before: a run that may not be resumed keeps its own
             resumed_at = None if checkpoint is None else self._at
-            per_epoch = self._source.steps_per_epoch
-            with Recorder(self.run, self.monitor, self._budget, per_epoch, resumed_at) as self._recorder:
+            told = self.monitor, self._budget, self._source.steps_per_epoch, resumed_at
+            with self._crew.recorder(self.run, *told) as self._recorder:
                 self._traced = self._traces()
                 if self._budget.is_spent(self._at, self._seconds):
                     self._recorder.say("this run is finished: give more --steps, --epochs or --minutes to resume it")
@@ -118,13 +123,8 @@ class XTTSTrainer:
     def performance_monitor(self) -> Monitor:
         return self.monitor
 
-    def _source_of(self, data: Data) -> FeedSource | DatasetSource:
-        return source_of(data, self.config.data, self.model.texts)
-
-    @property
-    def _speaks(self) -> bool:
-        """Whether it is a voice that is trained, not a vocoder."""
-        return isinstance(self.model.description, ModelDescription)
+    def _source_of(self, data: Data, replicas: Replicas | None = None) -> FeedSource | DatasetSource:
+        return source_of(data, self.config.data, self.model.texts, replicas)
 
     # ---- beginning --------------------------------------------------------------------------------------------------
 
@@ -133,8 +133,9 @@ class XTTSTrainer:
         self._recorder.write("start", self._at, config=self.config.to_dict(), feed=self._source.describe(),
                              parameters=self.model.count_params(), precision=self.model.precision)  # fmt: skip
         started = time.perf_counter()
-        specs = [] if self._step.eager else self._source.specs
-        checks = [] if self._step.eager else (self._validation or self._source).specs
+        self._crew.enter(self._at, "compiling")
+        specs = [] if self._step.eager else self._source.step_specs
+        checks = [] if self._step.eager or not self._crew.chief else (self._validation or self._source).specs
         work: list[tuple[Step | Validator, Any]] = [(self._step, spec) for spec in specs]
         work += [(self._validator, spec) for spec in checks]
         sizes = None
@@ -143,30 +144,21 @@ class XTTSTrainer:
                 self._within_memory(part, functools.partial(part.compile, spec))
         self._traced = self._traces()
         self._recorder.event("compiled", self._at, shapes=len(specs), seconds=round(time.perf_counter() - started, 2))
-        self._samples = self._choose_samples() if self.training.sample_steps else None
-        self._judging = self._choose_judges() if self.training.evaluation_steps else None
+        self._samples = self._judging = None
+        if self._crew.chief and self.training.sample_steps:
+            self._samples = choose_samples(self.model, self._validation or self._source, self.run / "samples")
+        if self._crew.chief and self.training.evaluation_steps:
+            heard = self._source, self._validation, self._voice
+            self._judging = choose_judges(self.model, *heard, self._recorder.say)
 
     def _watch_feed(self) -> FeedTuning | None:
         """Only a feed can have its settings changed in between: it reaches any step, so no batch is lost."""
         feed = getattr(self._source, "feed", None)
-        if not isinstance(feed, Feed) or not (self._may_tune and feed.data.auto_tune_performance):
+        if self._crew.several or not isinstance(feed, Feed):
+            return None
+        if not (self._may_tune and feed.data.auto_tune_performance):
             return None
         return FeedTuning(feed, self.config, first_gpu() is not None, self._recorder.say)
-
-    def _choose_judges(self) -> Judging:
-        if not self._speaks:
-            raise TrainingError("a vocoder does not speak texts: set training.evaluation_steps to 0")
-        judging = Judging(self.model, self._source, self._validation, self._voice)
-        for how in judging.missing.values():
-            self._recorder.say(how)
-        return judging
-
-    def _choose_samples(self) -> Samples | Copies:
-        batches = (self._validation or self._source).one_pass(1)
-        kind = Samples if self._speaks else Copies
-        samples = kind(self.model, next(batches), self.run / "samples")
-        batches.close()
-        return samples
 
     # ---- the loop ---------------------------------------------------------------------------------------------------
 
@@ -176,41 +168,45 @@ class XTTSTrainer:
         batches, why = self._source.batches(self._at), "done"
         try:
             while not self._budget.is_spent(self._at, self._seconds):
-                if not self._one_step(batches) or self._feed_changed():
+                told = Told(bool(stop.name), before + time.monotonic() - began)
+                if not self._one_step(batches, told) or self._feed_changed():
                     batches.close()
                     batches = self._source.batches(self._at)
-                self._seconds = before + time.monotonic() - began
-                if stop.name:
-                    why = f"stopped by {stop.name}"
+                self._seconds = self._crew.seconds if self._crew.several else before + time.monotonic() - began
+                if self._crew.stop if self._crew.several else stop.name:
+                    why = f"stopped by {stop.name or 'another worker'}"
                     break
                 if not self._now_and_then():
                     why = f"no better for {self.training.early_stopping} validations"
                     break
         finally:
             batches.close()
-        return self._end(why, bool(stop.name))
+        return self._end(why, why.startswith("stopped"))
 
     def _feed_changed(self) -> bool:
         """Whether waiting for data has led to other settings of the feed, which then are the run's."""
         if self._tuning is None or not self._tuning.after_step(*self._took):
             return False
         self.config = dataclasses.replace(self.config, data=self._tuning.data)
-        self.config.to_yaml(self.run / "config.yaml")
+        self._keep_config()
         self._recorder.event("feed_settings", self._at, **{name: getattr(self.config.data, name) for name in KNOBS})
         return True
 
-    def _one_step(self, batches: Iterator[Batch]) -> bool:
+    def _one_step(self, batches: Iterator[Batch], told: Told) -> bool:
         """One batch through; False if the run went back to an earlier step."""
+        self._crew.enter(self._at, "data")
         asked = time.perf_counter()
         batch = next(batches, None)
         if batch is None:
             raise TrainingError("the dataset gave no batch: it is empty")
         came = time.perf_counter()
-        numbers = self._within_memory(self._step, lambda: self._step.run(batch, self._at))
+        told = dataclasses.replace(told, data_ms=(came - asked) * 1e3)
+        numbers = self._within_memory(self._step, lambda: self._crew.run(self._step, batch, self._at, told))
         done = time.perf_counter()
         self._at += 1
         self._took = (came - asked) * 1e3, (done - came) * 1e3
-        self._recorder.step(self._at, self._seconds, batch, numbers, *self._took)
+        shape = self._source.shape(batch)
+        self._recorder.step(self._at, self._seconds, shape, numbers, *self._took, self._crew.ranks)
         if numbers["finite"]:
             self._bad_in_a_row = 0
             return True
@@ -226,12 +222,16 @@ class XTTSTrainer:
         per_epoch = self._source.steps_per_epoch
         if per_epoch and step % (per_epoch * _REPORT_EPOCHS) == 0:
             self._report()
-        if (metric := self._measure()) is not None or step % training.validation_steps == 0:
+        metric, validated = self._measure(), step % training.validation_steps == 0
+        if judged := metric is not None or validated:
             self._save(metric)
-            return training.early_stopping is None or self._worse_in_a_row < training.early_stopping
-        if time.monotonic() - self._saved_at >= training.checkpoint_minutes * 60:
+        elif time.monotonic() - self._saved_at >= training.checkpoint_minutes * 60:
             self._save(None)
-        return True
+        if training.early_stopping is None:
+            return True
+        enough = judged and self._worse_in_a_row >= training.early_stopping
+        due = validated or (training.evaluation_steps and step % training.evaluation_steps == 0)
+        return not (self._crew.agree(step, enough) if due else enough)
 
     def _end(self, why: str, interrupted: bool) -> dict[str, Any]:
         """The last checkpoint. A signal's is saved at once: whoever sent it may not wait for a validation."""
@@ -242,6 +242,7 @@ class XTTSTrainer:
             self._save(self._measure(last=True))
         self._report()
         self._recorder.write("end", self._at, why=why)
+        self._crew.agree(self._at, 0.0)  # nobody leaves while others still need it
         return self._summary(why, interrupted)
 
     def _summary(self, why: str, interrupted: bool) -> dict[str, Any]:
@@ -270,6 +271,9 @@ class XTTSTrainer:
     def _measure(self, last: bool = False) -> float | None:
         """What is due of validation and judges, or all of it; the number that the best is chosen by, if it is new."""
         training, metrics = self.training, {}
+        if not self._crew.chief:
+            return None
+        self._crew.enter(self._at, "validating")
         if last or self._at % training.validation_steps == 0:
             metrics[METRIC] = self._validate()
         if self._judging is not None and (last or self._at % training.evaluation_steps == 0):
@@ -296,9 +300,16 @@ class XTTSTrainer:
         return measured.get(METRIC)
 
     def _calibration(self) -> dict[str, float]:
-        return {"duration_scale": float(self.model.duration_scale)} if self._speaks else {}
+        return {"duration_scale": float(self.model.duration_scale.numpy())} if speaks(self.model) else {}
+
+    def _keep_config(self) -> None:
+        if self._crew.chief:
+            self.config.to_yaml(self.run / "config.yaml")
 
     def _save(self, metric: float | None) -> None:
+        if not self._crew.chief:
+            return
+        self._crew.enter(self._at, "saving")
         own = weights.weights_of(self.model)
         tensors = {"weights": own, "ema": own | self._step.optimiser.averages(), "optimiser": self._step.state()}
         if self._voice is not None:
@@ -308,6 +319,12 @@ class XTTSTrainer:
         self._recorder.sync()
         self._checkpoints.save(self._at, tensors, state, self.model.description, metric)
         self._saved_at = time.monotonic()
+
+    def _follow_chief(self) -> None:
+        """What the chief has restored, everybody has."""
+        state = self._at, self._seconds, self._worse_in_a_row
+        at, self._seconds, worse = self._crew.follow(self._step, state)
+        self._at, self._worse_in_a_row = int(at), int(worse)
 
     def _restore(self, checkpoint: Loaded) -> None:
         self.model.description.check_continues(checkpoint.description, self.run)
@@ -328,21 +345,14 @@ class XTTSTrainer:
     # ---- what goes wrong --------------------------------------------------------------------------------------------
 
     def _within_memory(self, part: Step | Validator, work: Callable[[], Any]) -> Any:
-        """Do it; where the device runs out of memory, in twice as many parts, down to single utterances."""
-        while True:
-            try:
-                return work()
-            except tf.errors.ResourceExhaustedError as error:
-                if part.micro_batches >= part.largest_batch:
-                    raise TrainingError(
-                        "the device has no memory for a single utterance: set a smaller model.size or "
-                        "data.max_mel_frames"
-                    ) from error
-                part.micro_batches *= 2
-                where = "step" if part is self._step else "validation"
-                fields = {"where": where, "micro_batches": part.micro_batches, "what": str(error)[:300]}
-                self._recorder.event("out_of_memory", self._at, **fields)
-                self._recorder.say(f"{where} out of memory: in {part.micro_batches} parts from here on")
+        def told(error: Exception) -> None:
+            where = "step" if part is self._step else "validation"
+            fields = {"where": where, "micro_batches": part.micro_batches, "what": str(error)[:300]}
+            self._recorder.event("out_of_memory", self._at, **fields)
+            self._recorder.say(f"{where} out of memory: in {part.micro_batches} parts from here on")
+
+        shared = part is self._step
+        return within_memory(part, lambda: self._crew.together(work) if shared else work(), told)
 
     def _bad_step(self, numbers: dict[str, float]) -> bool:
         """The step was skipped by itself; say which utterances it had, and go back if it was one too many."""
@@ -372,7 +382,7 @@ class XTTSTrainer:
         """To the last good checkpoint with half the learning rate; a clear end if that was tried often enough."""
         checkpoint = self._checkpoints.latest_intact()
         self._returns += 1
-        if checkpoint is None or self._returns > _RETURNS:
+        if (checkpoint is None and self._crew.chief) or self._returns > _RETURNS:
             names = f"; the cache holds damaged utterances: {', '.join(damaged)}" if damaged else ""
             raise TrainingError(
                 f"{self._bad_in_a_row} steps in a row had no finite loss or gradient, and going back "
@@ -380,9 +390,11 @@ class XTTSTrainer:
                 "try a smaller training.learning_rate or training.precision=float32"
             )
         scale = float(self._step.rate_scale.numpy()) / 2
-        self._restore(checkpoint)
-        self._step.rate_scale.assign(scale)
-        self._save(checkpoint.metric)  # so that the smaller rate outlives a kill
+        if checkpoint is not None:
+            self._restore(checkpoint)
+            self._step.rate_scale.assign(scale)
+            self._save(checkpoint.metric)  # so that the smaller rate outlives a kill
+        self._follow_chief()
         self._bad_in_a_row = 0
         self._recorder.gone_back(self._at, learning_rate_scale=scale)
         self._recorder.say(f"back to step {self._at}, with {scale:g} of the learning rate")

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from myxtts.doctor.ranks import Ranks, ranks_of
 from myxtts.errors import DiagnosisError
 from myxtts.training.log_line import parse_line
 from myxtts.training.run_log import LOG, timed
@@ -25,6 +26,7 @@ class RunTail:
             raise DiagnosisError(
                 f"{run} has no {LOG}: found no run there, expected a directory that 'myxtts train' made"
             )
+        self.ranks: Ranks | None = None  # of those steps, where several devices train
         self.last: dict[str, Any] = {}  # what the last steps were, for as long as no others come
         self._last_time = 0.0
         self._at = self._size()
@@ -45,6 +47,7 @@ class RunTail:
         self._last_time = float(steps[-1]["time"])
         figures = (steps[-1]["step"], data / len(steps), compute / len(steps), 100 * data / (data + compute),
                    rows / (data + compute) * 1e3)  # fmt: skip
+        self.ranks = ranks_of(steps)
         self.last = {name: round(value, 3) for name, value in zip(COLUMNS, figures, strict=True)}
         return dict(self.last)
 

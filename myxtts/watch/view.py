@@ -118,6 +118,9 @@ def _run(row: Row, seen: Watch) -> str:
         f"step {last['step']}, data {last['data_ms']:.1f} ms + compute {last['compute_ms']:.1f} ms, "
         f"stall {last['stall_percent']:.1f} %, {last['utterances_per_s']:.1f} utt/s"
     )
+    if tail.ranks is not None:
+        slow = "none slower" if tail.ranks.straggler is None else f"{tail.ranks.straggler} slowest"
+        line += f", {len(tail.ranks.data_ms)} devices ({slow}), exchange {tail.ranks.exchange_ms:.1f} ms"
     quiet = tail.age_seconds if "step" not in row else 0.0
     return f"no step for {quiet:.0f} s; {line}" if quiet > _QUIET_SECONDS else line  # first: lines are cut
 

@@ -23,6 +23,7 @@ TRANSLATED = (
     "studio",
     "corpus",
     "training",
+    "devices",
     "text",
     "evaluating",
     "serving",
