@@ -122,5 +122,5 @@ def test_a_report_replaces_nothing_but_a_page(tmp_path, name, capsys):
     os.mkfifo(path) if name == "pipe" else path.write_text('{"kind": "step"}\n')
     assert main(["report", str(tmp_path), "-o", str(path)]) == 2
     assert main(["doctor", "--run", str(tmp_path), "--html", str(path)]) == 2
-    assert "is no page" in capsys.readouterr().err
+    assert "is not an HTML page" in capsys.readouterr().err
     assert name == "pipe" or Path(path).read_text() == '{"kind": "step"}\n'

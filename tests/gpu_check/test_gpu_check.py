@@ -202,7 +202,7 @@ def test_nobody_is_named(tmp_path, monkeypatch):
 
 
 def test_memory_growth_is_for_gpus():
-    with pytest.raises(Skipped, match="no GPU"):
+    with pytest.raises(Skipped, match="is not a GPU"):
         gpu_checks.memory_growth("/CPU:0")
 
 
