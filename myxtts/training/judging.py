@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,13 +21,22 @@ from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
 from myxtts.training.optimiser import Adam
 from myxtts.training.validate import METRIC
 
+# By how much a voice may fall below what it was started from before it is said: eight sentences are few.
+_WORSE = {"similarity": 0.02, "wer": 0.05}
 SENTENCES = 8  # about 4.5 CPU-seconds of judges each when the recordings are new to them, a third of it afterwards
 
 
 class Judging:
     """Keeps the sentences and the judges, who remember what they have heard: only what is spoken is new to them."""
 
-    def __init__(self, model: Any, source: Any, validation: Any, voice: dict[str, np.ndarray] | None):
+    def __init__(
+        self,
+        model: Any,
+        source: Any,
+        validation: Any,
+        voice: dict[str, np.ndarray] | None,
+        say: Callable[[str], None],
+    ):
         train, held_out = (getattr(each, "feed", None) for each in (source, validation))
         if not isinstance(train, Feed) or not isinstance(held_out, Feed):
             raise TrainingError("training.evaluation_steps needs packed data that holds sentences back: set it to 0")
@@ -38,16 +48,28 @@ class Judging:
         self._subject = partial(cache_subject, synthesizer, cache, np.sort(rows), others, SENTENCES)
         first = self._subject()
         self._judges, self.missing = find_judges(None, first.gallery, first.languages)
-        self._vocoder = find_vocoder(DEFAULT_VOCODER)
+        self._vocoder, self._say = find_vocoder(DEFAULT_VOCODER), say
+        self.start: Scores = {}  # of the model that was started from, if one was
 
     def run(self, optimiser: Adam) -> Scores:
+        """Of the averaged weights; where fine-tuning has made them worse than what it started from, that is said."""
         with optimiser.averaged():
-            subject = self._subject()  # anew: the voice is heard by weights that have changed
+            scores = self.hear()
+        for name, much in _WORSE.items():
+            now, before = as_metric(name, scores), as_metric(name, self.start)
+            if now is not None and before is not None and now > before + much:
+                title = MEASURES[name].title
+                self._say(f"{title} is {abs(now):.2f} and was {abs(before):.2f} before this training, which makes the "
+                          "voice worse: check the recordings and their texts, or train for fewer steps")  # fmt: skip
+        return scores
 
-            def speak(sentence: Sentence) -> Sound:
-                return subject.speak(sentence, self._vocoder)
+    def hear(self) -> Scores:
+        subject = self._subject()  # anew: the voice is heard by weights that have changed
 
-            return evaluate(speak, subject.sentences, self._judges, self._vocoder).scores
+        def speak(sentence: Sentence) -> Sound:
+            return subject.speak(sentence, self._vocoder)
+
+        return evaluate(speak, subject.sentences, self._judges, self._vocoder).scores
 
 
 def check_best_by(name: str, evaluation_steps: int) -> None:

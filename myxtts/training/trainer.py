@@ -34,7 +34,7 @@ from myxtts.training.feed_search import KNOBS
 from myxtts.training.feed_tuning import FeedTuning
 from myxtts.training.fitting import within_memory
 from myxtts.training.judging import as_metric, check_best_by
-from myxtts.training.listening import choose_judges, choose_samples, speaks
+from myxtts.training.listening import choose_judges, choose_samples, speaks, start_scores
 from myxtts.training.replicas import Replicas, Told
 from myxtts.training.setup import prepare_tensorflow
 from myxtts.training.signals import StopSignals
@@ -148,7 +148,7 @@ class XTTSTrainer:
         if self._crew.chief and self.training.sample_steps:
             self._samples = choose_samples(self.model, self._validation or self._source, self.run / "samples")
         if self._crew.chief and self.training.evaluation_steps:
-            heard = self._source, self._validation, self._voice
+            heard = self._source, self._validation, self._voice, start_scores(self.training, self.run, self._at)
             self._judging = choose_judges(self.model, *heard, self._recorder.say)
 
     def _watch_feed(self) -> FeedTuning | None:

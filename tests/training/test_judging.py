@@ -89,6 +89,21 @@ def test_without_it_validation_chooses_and_judges_are_only_logged(cache, tmp_pat
     assert [line["step"] for line in read_log(tmp_path / "run") if line["kind"] == "evaluation"] == [1, 2]
 
 
+def test_a_run_that_makes_its_start_worse_says_so(cache, tmp_path, marks, capsys, monkeypatch):
+    monkeypatch.setattr("myxtts.training.judging._WORSE", {"distillmos": 0.1})
+    marks += [3.0]
+    train(cache, tmp_path / "start", marks, steps=2)
+    capsys.readouterr()
+    marks[:] = [3.0, 3.2, 2.5, 2.4]
+    train(cache, tmp_path / "run", marks, steps=4, start_from=str(tmp_path / "start"))
+    assert "2.50 and was 3.00 before this training" in (first := capsys.readouterr().err)
+    assert "3.20 and was" not in first
+    train(cache, tmp_path / "run", marks, steps=6, start_from=str(tmp_path / "start"))
+    assert "2.40 and was 3.00" in capsys.readouterr().err  # resumed, it still knows
+    train(cache, tmp_path / "new", [3.0, 2.0], steps=4)
+    assert "before this training" not in capsys.readouterr().err
+
+
 def test_a_number_that_is_never_measured_is_refused(cache, tmp_path, marks):
     with pytest.raises(ConfigError, match="training.best_by is 'mos', expected one of: mel_error, distillmos"):
         _train_unvalidated(cache, tmp_path, best_by="mos")
