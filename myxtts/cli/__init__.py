@@ -34,6 +34,7 @@ from myxtts.cli import (
     info,
     monitor,
     pack,
+    prepare,
     profile,
     report,
     say,
@@ -152,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     for verb in (
         demo_corpus,
+        prepare,
         check,
         pack,
         add,
