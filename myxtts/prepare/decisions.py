@@ -117,9 +117,8 @@ def _split(rows: list[Row], at: int, decision: dict[str, Any]) -> list[Row] | No
     if not (row.start + _SHORTEST_PART <= place <= row.end - _SHORTEST_PART and left and right):
         return None
     parts = [(row.start, place, left), (place, row.end, right)]
-    return _put(rows, at, 1, [
-        _sure(replace(row, id=_id(row.source, start, end), start=start, end=end, text=text)) for start, end, text in parts
-    ])  # fmt: skip
+    new = [replace(row, id=_id(row.source, *span), start=span[0], end=span[1], text=text) for *span, text in parts]
+    return _put(rows, at, 1, [_sure(part) for part in new])
 
 
 _CHANGES = {"accept": _accept, "reject": _reject, "text": _correct, "join": _join, "split": _split}
