@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from myxtts.prepare.alignment import NOWHERE, align, likeness
 from myxtts.prepare.script import Script
+from myxtts.prepare.sliding import slide, slide_heard
 
 PASSAGE = 3  # words in a row: fewer that are missing or too many are a recogniser's mistake
 _MISHEARD = 0.45  # likeness of a heard passage to a written one that it stands for
@@ -42,9 +43,11 @@ def allot(slices: Sequence[Sequence[str]], script: Script) -> Allotment:
     """`slices` are the heard words of each slice, in order, as `script.spoken` spells them."""
     heard = [word for words in slices for word in words]
     owner = [n for n, words in enumerate(slices) for _ in words]
-    places = align(heard, script.spoken)
     shares = [Share() for _ in slices]
-    known = [(at, place) for at, place in enumerate(places) if place != NOWHERE]
+    known = [(at, place) for at, place in enumerate(align(heard, script.spoken)) if place != NOWHERE]
+    known = slide(known, heard, script.spoken, script.ends)
+    last = {owner[at]: at for at in range(len(heard))}
+    known = slide_heard(known, heard, script.spoken, frozenset(last.values()))
     for at, place in known:
         shares[owner[at]].take(place, place)
     unread: list[tuple[int, int]] = []

@@ -23,7 +23,7 @@ from myxtts.prepare.result import compose, publish
 from myxtts.prepare.rows import rows_of
 from myxtts.prepare.script import SUFFIXES, read_script
 from myxtts.prepare.slicing import REASONS, SLICE, Stretch
-from myxtts.prepare.state import Group, Source, State
+from myxtts.prepare.state import Group, Source, State, refuse_strangers
 from myxtts.prepare.trust import LEAST_TRUST
 
 Moved = Callable[[float], None]  # told how many seconds of sound are done
@@ -49,6 +49,7 @@ def _no_bar(what: str, seconds: float) -> AbstractContextManager[Moved]:
 
 def prepare(order: Order, bar: Bar = _no_bar) -> dict[str, Any]:
     """Do what is not done yet, write the corpus, return its summary."""
+    refuse_strangers(order.corpus)
     paths = find_recordings(order.inputs)
     texts = find_texts(order.text, paths)
     scripts = {text: read_script(text) for text in texts.values() if text}

@@ -45,14 +45,14 @@ class Script:
     def ends(self) -> frozenset[int]:
         """The spoken words that end a sentence."""
         last = {owner: n for n, owner in enumerate(self.owners)}
-        return frozenset(n for owner, n in last.items() if _ENDS.search(self._written_until(owner)))
+        return frozenset(n for owner, n in last.items() if self._ends_sentence(owner))
 
-    def _written_until(self, owner: int) -> str:
-        """The word, with marks that stand alone after it."""
+    def _ends_sentence(self, owner: int) -> bool:
+        """A word, or a mark that stands alone after it."""
         after = owner + 1
         while after < len(self.words) and not any(map(str.isalnum, self.words[after])):
             after += 1
-        return "".join(self.words[owner:after])
+        return any(_ENDS.search(word) for word in self.words[owner:after])
 
 
 def read_script(path: Path) -> str:

@@ -193,7 +193,7 @@ def _fill(spoken: list[Stretch], windows: Windows) -> list[Stretch]:
 
 def _name(start: float, end: float, loud: NDArray[np.bool_], windows: Windows) -> list[Stretch]:
     first, last = round(start / WINDOW_SECONDS), min(round(end / WINDOW_SECONDS), len(windows))
-    edges = [first, *(np.flatnonzero(np.diff(loud[first:last])) + first + 1), last]
+    edges = [first, *(np.flatnonzero(np.diff(loud[first:last])) + first + 1).tolist(), last]
     found: list[Stretch] = []
     for begin, stop in zip(edges, edges[1:], strict=False):
         kind = _kind(slice(begin, stop), loud, windows)

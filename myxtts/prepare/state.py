@@ -72,7 +72,7 @@ class State:
 
     def __init__(self, corpus: Path):
         self.corpus, self.folder = corpus, corpus / "prepare"
-        _refuse_strangers(corpus)
+        refuse_strangers(corpus)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         if not try_lock(self._lock):
@@ -150,7 +150,7 @@ class State:
         return self.folder / f"{digest}.text.txt"
 
 
-def _refuse_strangers(corpus: Path) -> None:
+def refuse_strangers(corpus: Path) -> None:
     """What we did not make is not added to."""
     if corpus.exists() and not corpus.is_dir():
         raise PrepareError(f"{corpus} is a file, expected a folder to make or to add to")
