@@ -38,6 +38,7 @@ from myxtts.cli import (
     profile,
     report,
     say,
+    sentences,
     serve,
     studio,
     text,
@@ -154,6 +155,7 @@ def _parser() -> argparse.ArgumentParser:
     for verb in (
         demo_corpus,
         prepare,
+        sentences,
         check,
         pack,
         add,
