@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, add_verb, progress_bar
+from myxtts.cli.shared import Result, UsageError, add_verb, port_number, progress_bar
 
 
 def add(verbs: Any) -> None:
@@ -16,8 +17,9 @@ def add(verbs: Any) -> None:
         "  myxtts prepare interview.wav -o corpus\n"
         "  myxtts prepare chapter1.mp3 chapter2.mp3 -o book --text book.txt --speaker anna\n"
         "  myxtts prepare talks/ -o corpus --text subtitles/ --language fa --asr ~/whisper-large\n"
-        "  myxtts prepare more.wav -o corpus --min-trust 0.9 --json")  # fmt: skip
-    parser.add_argument("inputs", metavar="INPUT", type=Path, nargs="+", help="recordings, or folders of recordings")
+        "  myxtts prepare more.wav -o corpus --min-trust 0.9 --json\n"
+        "  myxtts prepare -o corpus --review")  # fmt: skip
+    parser.add_argument("inputs", metavar="INPUT", type=Path, nargs="*", help="recordings, or folders of recordings")
     parser.add_argument("-o", "--output", metavar="CORPUS", type=Path, dest="corpus", required=True,
                         help="the folder to make, or to add to")  # fmt: skip
     parser.add_argument("--text", metavar="FILE|FOLDER", type=Path,
@@ -28,19 +30,33 @@ def add(verbs: Any) -> None:
     parser.add_argument("--asr", metavar="NAME|DIR",
                         help="recogniser: moonshine (default for English), whisper (default for others), a folder of "
                         "faster-whisper's, or none: only cut")  # fmt: skip
+    parser.add_argument("--review", action="store_true",
+                        help="then serve a page on this machine to hear and correct rows; Ctrl-C ends it")  # fmt: skip
+    parser.add_argument("--port", metavar="N", type=port_number, default=8021, help="of the page; 0 takes a free one")
     parser.add_argument("--min-trust", metavar="X", type=_share, dest="least_trust",
                         help="put rows aside that can be trusted less, 0 to 1 (default: 0.7)")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> Result:
     from myxtts.prepare.prepare import Order, prepare
+    from myxtts.prepare.review import review
+    from myxtts.prepare.trust import LEAST_TRUST
 
     names = ("inputs", "corpus", "text", "language", "speaker", "asr", "least_trust")
     given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if arguments.asr not in (None, "moonshine", "whisper", "none") and not Path(arguments.asr).is_dir():
         raise UsageError(f"--asr {arguments.asr}: expected moonshine, whisper, none or a folder of faster-whisper's")
-    summary = {"corpus": str(arguments.corpus), **prepare(Order(**given), _bar)}
+    if not arguments.inputs and not arguments.review:
+        raise UsageError("name recordings to prepare, or --review what is prepared")
+    found = prepare(Order(**given), _bar) if arguments.inputs else {}
+    if arguments.review:
+        found = review(arguments.corpus, given.get("least_trust", LEAST_TRUST), arguments.port, _say_address)
+    summary = {"corpus": str(arguments.corpus), **found}
     return (0 if summary["rows"] else 1), summary, describe(summary)
+
+
+def _say_address(address: str) -> None:
+    print(f"review at {address}, Ctrl-C ends it and writes the corpus", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ Span = tuple[float, float, Path]  # from, to (seconds), and the file to write
 
 _HEADER_BYTES = 44
 _PIECE_SECONDS = 10
+_EXACT = ("WAV", "WAVEX", "FLAC")  # where a seek is sure to lead to the same sample as reading does
 
 
 def write_slices(source: Source, spans: Iterable[Span], wrote: Callable[[float], None] = lambda seconds: None) -> int:
@@ -53,7 +54,9 @@ def _find(source: Source) -> Path:
 def _sounds(path: Path, spans: list[Span]) -> Iterator[tuple[Span, NDArray[np.float32]]]:
     """Spans may overlap; memory holds what the longest of them needs."""
     with recording(path) as file:
-        rate, at, waiting = file.samplerate, 0, list(spans)
+        rate, waiting = file.samplerate, list(spans)
+        at = round(waiting[0][0] * rate) if file.format in _EXACT else 0
+        file.seek(at)
         kept = np.empty(0, np.float32)
         for piece in pieces(file, _PIECE_SECONDS):
             kept = np.concatenate([kept, piece.mean(axis=1)])
