@@ -19,6 +19,7 @@ from myxtts.prepare.music import MusicDetector
 from myxtts.prepare.windows import Windows
 
 PIECE_SECONDS = 30
+Measure = Callable[[NDArray[np.float32]], NDArray[np.float32]]  # of whole windows at 16 kHz
 _FULL_SCALE = 0.999  # of 1.0; files that were made of 16 bits have 32767 / 32768 as their loudest
 # The first bytes of files that hold a film or music of a shop: libsndfile says only that it does not know them.
 _FILMS = {4: (b"ftyp",), 0: (b"\x1aE\xdf\xa3", b"FLV", b"\x00\x00\x01\xba", b"0&\xb2u")}
@@ -26,7 +27,8 @@ _FILMS = {4: (b"ftyp",), 0: (b"\x1aE\xdf\xa3", b"FLV", b"\x00\x00\x01\xba", b"0&
 
 def listen(path: Path, heard: Callable[[float], None] = lambda seconds: None) -> Windows:
     """`heard` is told after each piece how many seconds it had."""
-    detect, tones, columns = VoiceDetector(), MusicDetector(), ([], [], [])  # type: ignore[var-annotated]
+    measures: list[Measure] = [VoiceDetector(), _levels, MusicDetector()]
+    columns: list[list[NDArray[np.float32]]] = [[], [], []]
     clipped: list[NDArray[np.int64]] = []
     with recording(path) as file:
         resampler, frames = soxr.ResampleStream(file.samplerate, RATE, 1, dtype="float32"), 0
@@ -38,7 +40,7 @@ def listen(path: Path, heard: Callable[[float], None] = lambda seconds: None) ->
             audio = _to_whole_windows(audio) if last else audio
             whole = len(audio) // WINDOW * WINDOW
             rest, audio = audio[whole:], audio[:whole]
-            for column, measure in zip(columns, (detect, _levels, tones), strict=True):
+            for column, measure in zip(columns, measures, strict=True):
                 column.append(measure(audio))
             heard(len(sound) / file.samplerate)
         seconds = frames / file.samplerate

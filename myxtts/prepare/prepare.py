@@ -144,7 +144,7 @@ def _hear_all(sources: list[Source], state: State, ear: Ear, bar: Bar) -> None:
     pool = ThreadPoolExecutor(ear.at_a_time or os.cpu_count() or 1)
     try:
         with bar("writing down", sum(part.seconds for _, part in new)) as moved:
-            heard = pool.map(lambda each: _hear(_file_of(*each, state), ear), new)
+            heard = pool.map(lambda each: _hear(_file_of(each[0], each[1], state), ear), new)
             for (source, part), said in zip(new, heard, strict=True):
                 state.add_heard(source.key_of(part, ear.name), said)
                 moved(part.seconds)

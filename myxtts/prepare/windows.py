@@ -38,8 +38,8 @@ class Windows:
     @classmethod
     def load(cls, path: Path) -> Windows:
         table: NDArray[Any] = np.load(path, allow_pickle=False)
-        columns = (np.ascontiguousarray(table[1:, at], dtype=np.float32) for at in range(len(_COLUMNS)))
-        return cls(*columns, float(table[0, 0]))
+        speech, level_db, music, clipped = np.ascontiguousarray(table[1:].T, dtype=np.float32)
+        return cls(speech, level_db, music, clipped, float(table[0, 0]))
 
 
 def window_at(seconds: float) -> int:
