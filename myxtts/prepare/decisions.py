@@ -43,8 +43,8 @@ class Decisions:
         """The rows after it. A decision that cannot be is a `PrepareError`, and is not kept."""
         check(decision)
         after, stale = apply(rows, [*self.made, decision])
-        if any(one is decision for one in stale):
-            raise PrepareError("that cannot be done with this row: it is gone, too long, or its last row has no next")
+        if why := next((why for one, why in stale if one is decision), None):
+            raise PrepareError(why)
         self.made.append(decision)
         journal = Journal(self._path, [_OURS, *self.made])
         journal.close()
@@ -61,14 +61,14 @@ def check(decision: Any) -> None:
         raise PrepareError(f"a row is split in two, found {len(decision['texts'])} texts")
 
 
-def apply(rows: list[Row], decisions: list[dict[str, Any]]) -> tuple[list[Row], list[dict[str, Any]]]:
-    """The rows as they are after all decisions, and the decisions that fit no row: of a recording cut otherwise now."""
-    rows, stale = list(rows), []
+def apply(rows: list[Row], decisions: list[dict[str, Any]]) -> tuple[list[Row], list[tuple[dict[str, Any], str]]]:
+    """The rows after all decisions; and the decisions that fit no row, as of a recording cut otherwise now, with why."""
+    rows, stale = list(rows), list[tuple[dict[str, Any], str]]()
     for decision in _without_undone(decisions):
         at = next((n for n, row in enumerate(rows) if row.id == decision["id"]), None)
-        made = None if at is None else _CHANGES[decision["do"]](rows, at, decision)
-        if made is None:
-            stale.append(decision)
+        made = "there is no such row any more" if at is None else _CHANGES[decision["do"]](rows, at, decision)
+        if isinstance(made, str):
+            stale.append((decision, made))
         else:
             rows = made
     return rows, stale
@@ -84,25 +84,25 @@ def _without_undone(decisions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return left
 
 
-def _accept(rows: list[Row], at: int, _: dict[str, Any]) -> list[Row] | None:
-    return _put(rows, at, 1, [_sure(rows[at])]) if rows[at].text.strip() else None
+def _accept(rows: list[Row], at: int, _: dict[str, Any]) -> list[Row] | str:
+    return _put(rows, at, 1, [_sure(rows[at])]) if rows[at].text.strip() else "the row has no text: write it first"
 
 
-def _reject(rows: list[Row], at: int, _: dict[str, Any]) -> list[Row]:
+def _reject(rows: list[Row], at: int, _: dict[str, Any]) -> list[Row] | str:
     return _put(rows, at, 1, [replace(rows[at], reason="rejected")])
 
 
-def _correct(rows: list[Row], at: int, decision: dict[str, Any]) -> list[Row] | None:
+def _correct(rows: list[Row], at: int, decision: dict[str, Any]) -> list[Row] | str:
     text = " ".join(decision["text"].split())
-    return _put(rows, at, 1, [_sure(replace(rows[at], text=text))]) if text else None
+    return _put(rows, at, 1, [_sure(replace(rows[at], text=text))]) if text else "the text is empty"
 
 
-def _join(rows: list[Row], at: int, _: dict[str, Any]) -> list[Row] | None:
-    if at + 1 >= len(rows):
-        return None
-    one, other = rows[at], rows[at + 1]
-    if one.source != other.source or other.end - one.start > LONGEST_JOINED:
-        return None
+def _join(rows: list[Row], at: int, _: dict[str, Any]) -> list[Row] | str:
+    one, other = rows[at], rows[min(at + 1, len(rows) - 1)]
+    if other is one or other.source != one.source:
+        return "the recording has no row after this one"
+    if other.end - one.start > LONGEST_JOINED:
+        return f"both would have {other.end - one.start:.0f} s, expected {LONGEST_JOINED:.0f} at most"
     joined = replace(
         one, id=_id(one.source, one.start, other.end), end=other.end, text=f"{one.text} {other.text}".strip(),
         heard=f"{one.heard} {other.heard}".strip(), reason=one.reason or other.reason,
@@ -111,11 +111,13 @@ def _join(rows: list[Row], at: int, _: dict[str, Any]) -> list[Row] | None:
     return _put(rows, at, 2, [joined])
 
 
-def _split(rows: list[Row], at: int, decision: dict[str, Any]) -> list[Row] | None:
+def _split(rows: list[Row], at: int, decision: dict[str, Any]) -> list[Row] | str:
     row, (left, right) = rows[at], (" ".join(text.split()) for text in decision["texts"])
     place = round(row.start + decision["at"], 3)
-    if not (row.start + _SHORTEST_PART <= place <= row.end - _SHORTEST_PART and left and right):
-        return None
+    if not row.start + _SHORTEST_PART <= place <= row.end - _SHORTEST_PART:
+        return f"a part would be shorter than {_SHORTEST_PART} s"
+    if not (left and right):
+        return "a part would have no text"
     parts = [(row.start, place, left), (place, row.end, right)]
     new = [replace(row, id=_id(row.source, *span), start=span[0], end=span[1], text=text) for *span, text in parts]
     return _put(rows, at, 1, [_sure(part) for part in new])

@@ -137,19 +137,19 @@ def _pause(group: list[Region], at: int) -> float:
 
 def _with_margins(first: int, last: int, windows: Windows) -> Stretch:
     """From the quietest place of the pause before to that of the pause after, where these are near; else a margin."""
-    start = first - _quietest(windows.speech[:first][::-1], windows.level_db[:first][::-1])
-    end = last + _quietest(windows.speech[last:], windows.level_db[last:])
+    start = first - _to_quietest(windows.speech[:first][::-1], windows.level_db[:first][::-1])
+    end = last + _to_quietest(windows.speech[last:], windows.level_db[last:], 1)
     return Stretch(start * WINDOW_SECONDS, min(end * WINDOW_SECONDS, windows.seconds), SLICE)
 
 
-def _quietest(speech: NDArray[np.float32], level_db: NDArray[np.float32]) -> int:
-    """How many windows of a pause to keep: to its middle, at most a margin; to its quietest window if it is short."""
+def _to_quietest(speech: NDArray[np.float32], level_db: NDArray[np.float32], with_it: int = 0) -> int:
+    """How many windows of a pause to keep: a margin; of a short pause up to its quietest window, which one side has."""
     reach = round(_MARGIN / WINDOW_SECONDS)
     near = speech[: 2 * reach] >= _GO_ON
     free = int(near.argmax()) if near.any() else len(near)
     if free >= 2 * reach:
         return reach
-    return min(int(np.argmin(level_db[:free])) + 1, reach) if free and near.any() else min(free, reach)
+    return min(int(np.argmin(level_db[:free])) + with_it, reach) if free and near.any() else min(free, reach)
 
 
 def _judge(stretch: Stretch, windows: Windows) -> Stretch:

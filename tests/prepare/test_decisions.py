@@ -46,21 +46,22 @@ def test_decisions_are_replayed_and_taken_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "decision",
+    ("decision", "message"),
     [
-        {"do": "fly", "id": "a-0"},
-        {"do": "text", "id": "a-0"},
-        {"do": "text", "id": "a-0", "text": "  "},
-        {"do": "accept", "id": "gone"},
-        {"do": "join", "id": "a-2"},
-        {"do": "split", "id": "a-0", "at": 2.4, "texts": ["a", "b"]},
-        {"do": "split", "id": "a-0", "at": 1.0, "texts": ["a"]},
-        ["accept"],
+        ({"do": "fly", "id": "a-0"}, "expected one of accept, reject"),
+        ({"do": "text", "id": "a-0"}, "not as it should be"),
+        ({"do": "text", "id": "a-0", "text": "  "}, "is empty"),
+        ({"do": "accept", "id": "gone"}, "no such row"),
+        ({"do": "join", "id": "a-2"}, "no row after"),
+        ({"do": "split", "id": "a-0", "at": 2.4, "texts": ["a", "b"]}, "shorter than"),
+        ({"do": "split", "id": "a-0", "at": 1.0, "texts": ["a", " "]}, "no text"),
+        ({"do": "split", "id": "a-0", "at": 1.0, "texts": ["a"]}, "found 1 texts"),
+        (["accept"], "expected one of"),
     ],
 )
-def test_a_decision_that_cannot_be_is_refused_and_not_kept(tmp_path, decision):
+def test_a_decision_that_cannot_be_is_refused_and_not_kept(tmp_path, decision, message):
     made = Decisions(tmp_path / "d.jsonl")
-    with pytest.raises(PrepareError):
+    with pytest.raises(PrepareError, match=message):
         made.add(decision, rows())
     assert made.made == []
     assert Decisions(tmp_path / "d.jsonl").made == []

@@ -39,7 +39,10 @@ def slices(stretches):
     return [stretch for stretch in stretches if stretch.kind == SLICE]
 
 
-@given(st.lists(st.tuples(st.floats(0.04, 20.0), st.booleans(), st.sampled_from([-75.0, -40.0, -20.0])), max_size=30))
+PARTS = st.tuples(st.floats(0.04, 20.0) | st.floats(0.04, 0.6), st.booleans(), st.sampled_from([-75.0, -40.0, -20.0]))
+
+
+@given(st.lists(PARTS, max_size=30))
 def test_every_second_is_in_one_stretch(parts):
     windows = windows_of((0.1, False, QUIET), *parts)
     found = cut(windows)
@@ -62,6 +65,11 @@ def test_short_pauses_stay_inside_and_long_ones_do_not():
     inside = windows_of(*talk(2.0, 2.0, 2.0, pause=0.25))
     assert len(slices(cut(inside))) == 1
     assert len(slices(cut(windows_of(*talk(2.0, 2.0, 2.0, pause=1.3))))) == 3
+
+
+def test_slices_at_a_short_pause_do_not_overlap():
+    one, other = slices(cut(windows_of(*talk(9.0, 9.0, pause=0.2))))
+    assert one.end == other.start
 
 
 def test_a_short_word_goes_with_its_neighbour():
