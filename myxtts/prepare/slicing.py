@@ -40,6 +40,7 @@ _MARGIN = 0.2  # seconds of pause that a slice keeps at each end
 _MUSIC = 0.65  # of steadiness, behind a voice: voices have 0.58 at most, real music 0.57 to 0.98
 _MUSIC_ALONE = 0.5
 _LEAST_SNR_DB = 10.0
+_AS_QUIET_DB = 3.0
 _LOUD_DB = -45.0
 _BELOW_SPEECH_DB = 25.0
 _SILENCE_SECONDS = 2.0
@@ -143,13 +144,16 @@ def _with_margins(first: int, last: int, windows: Windows) -> Stretch:
 
 
 def _to_quietest(speech: NDArray[np.float32], level_db: NDArray[np.float32], with_it: int = 0) -> int:
-    """How many windows of a pause to keep: a margin; of a short pause up to its quietest window, which one side has."""
+    """How many windows of a pause to keep: a margin; of a short pause up to where it is quietest, which one side has."""
     reach = round(_MARGIN / WINDOW_SECONDS)
     near = speech[: 2 * reach] >= _GO_ON
     free = int(near.argmax()) if near.any() else len(near)
     if free >= 2 * reach:
         return reach
-    return min(int(np.argmin(level_db[:free])) + with_it, reach) if free and near.any() else min(free, reach)
+    if not free or not near.any():
+        return min(free, reach)
+    quiet = np.flatnonzero(level_db[:free] <= level_db[:free].min() + _AS_QUIET_DB)
+    return min(int(np.median(quiet)) + with_it, reach)
 
 
 def _judge(stretch: Stretch, windows: Windows) -> Stretch:
