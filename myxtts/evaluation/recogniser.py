@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -73,6 +74,7 @@ def open_whisper(language: str, folder: Path | None = None) -> Any:
     folder = join_whisper() if folder is None else folder
     if not (folder / "model.bin").is_file():
         raise SpeechError(f"{folder} holds no model.bin: give a folder of faster-whisper's, or run {WHISPER_COMMAND}")
+    logging.getLogger("faster_whisper").setLevel(logging.WARNING)  # it would tell of every clip
     return WhisperModel(str(folder), device="cpu", compute_type="int8", local_files_only=True)
 
 

@@ -16,15 +16,21 @@ _MISHEARD = 0.45  # likeness of a heard passage to a written one that it stands 
 
 @dataclass
 class Share:
-    """The part of a text that a slice has: spoken words `first` to `last`, none if last < first."""
+    """The part of a text that a slice has: spoken words `first` to `last` but for `holes`, none if last < first."""
 
     first: int = 0
     last: int = -1
     extra: list[str] = field(default_factory=list)  # passages that are not in the text
-    unread: int = 0  # words inside it that were not heard
+    holes: list[tuple[int, int]] = field(default_factory=list)  # sentences inside it that nobody read
+    unread: int = 0  # words inside it, in the middle of a sentence, that were not heard
 
     def __bool__(self) -> bool:
         return self.last >= self.first
+
+    def text(self, script: Script) -> str:
+        starts = [self.first, *(last + 1 for _, last in self.holes)]
+        ends = [*(first - 1 for first, _ in self.holes), self.last]
+        return script.space.join(script.text(first, last) for first, last in zip(starts, ends, strict=True))
 
     def take(self, first: int, last: int) -> None:
         self.first, self.last = (min(self.first, first), max(self.last, last)) if self else (first, last)
@@ -114,9 +120,7 @@ class _Between:
             return []
         first, last = self.words[0], self.words[-1]
         if self.left is not None and self.left == self.right:
-            if len(self.words) >= PASSAGE:
-                self.shares[self.left].unread += len(self.words)
-            return []
+            return self._note_unread(self.shares[self.left], first, last) if len(self.words) >= PASSAGE else []
         ends = [n for n in self.words if n in self.script.ends]
         head = ends[0] - first + 1 if ends else len(self.words) if self.right is None else 0
         tail = last - ends[-1] if ends else len(self.words)
@@ -127,6 +131,14 @@ class _Between:
             self.shares[self.right].take(last - tail + 1, last)
             last -= tail
         return [(first, last)] if last >= first else []
+
+    def _note_unread(self, share: Share, first: int, last: int) -> list[tuple[int, int]]:
+        """Whole sentences can be left out of a row; a part of one may have been read and not heard."""
+        if {first - 1, last} <= self.script.ends:
+            share.holes.append((first, last))
+        else:
+            share.unread += len(self.words)
+        return [(first, last)]
 
 
 def _nearest(lengths: list[int], share: float) -> int:

@@ -62,7 +62,7 @@ def check(decision: Any) -> None:
 
 
 def apply(rows: list[Row], decisions: list[dict[str, Any]]) -> tuple[list[Row], list[tuple[dict[str, Any], str]]]:
-    """The rows after all decisions; and the decisions that fit no row, as of a recording cut otherwise now, with why."""
+    """The rows after all decisions; and decisions that fit no row, as of a recording cut otherwise now, with why."""
     rows, stale = list(rows), list[tuple[dict[str, Any], str]]()
     for decision in _without_undone(decisions):
         at = next((n for n, row in enumerate(rows) if row.id == decision["id"]), None)

@@ -12,7 +12,7 @@ from myxtts.prepare import trust
 from myxtts.prepare.allotment import Allotment, Share, allot
 from myxtts.prepare.ears import Heard
 from myxtts.prepare.script import Script
-from myxtts.prepare.slicing import SLICE, Stretch
+from myxtts.prepare.slicing import MARGIN, SHORTEST, SLICE, Stretch
 from myxtts.prepare.state import Group, Source, State
 
 ASIDE = {
@@ -119,13 +119,12 @@ def _text(share: Share, script: Script) -> tuple[str, str]:
     """The words of a slice, and why it must not be a row."""
     if not share:
         return "", "not_in_text" if share.extra else "nothing_heard"
-    text = script.text(share.first, share.last)
-    return text, "partly_in_text" if share.extra else "words_missing" if share.unread else ""
+    return share.text(script), "partly_in_text" if share.extra else "words_missing" if share.unread else ""
 
 
 def _judge(slices: list[_Slice], texts: list[tuple[str, str]], group: Group, least_trust: float) -> list[Row]:
     spoken = [spoken_words(text, group.language) for text, _ in texts]
-    rates = [len(" ".join(words)) / each.stretch.seconds for each, words in zip(slices, spoken, strict=True)]
+    rates = [_rate(words, each.stretch) for each, words in zip(slices, spoken, strict=True)]
     usual = trust.usual_rate(rates)
     rows = []
     for each, (text, fault), words, rate in zip(slices, texts, spoken, rates, strict=True):
@@ -138,6 +137,11 @@ def _judge(slices: list[_Slice], texts: list[tuple[str, str]], group: Group, lea
         reason = fault or _missing(each, text) or (_WEAKEST[weakest] if value < least_trust else "")
         rows.append(_row(each, text, group, value, reason))
     return rows
+
+
+def _rate(words: list[str], stretch: Stretch) -> float:
+    """Characters a second, without the pauses at both ends."""
+    return len(" ".join(words)) / max(stretch.seconds - 2 * MARGIN, SHORTEST / 2)
 
 
 def _missing(each: _Slice, text: str) -> str:

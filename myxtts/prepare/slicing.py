@@ -18,6 +18,7 @@ from myxtts.prepare.activity import WINDOW_SECONDS
 from myxtts.prepare.windows import Windows
 
 SHORTEST, LONGEST = 1.0, 15.0  # seconds of a slice
+MARGIN = 0.2  # seconds of pause that a slice keeps at each end
 SLICE = "slice"
 REASONS = {
     "pause": "nobody speaks, for less than 2 s",
@@ -36,7 +37,6 @@ _LEAST_PAUSE = (
 )
 _LEAST_SPEECH = 4  # windows; less is a click or a cough
 _LONGEST_PAUSE = 1.2  # seconds inside a slice
-_MARGIN = 0.2  # seconds of pause that a slice keeps at each end
 _MUSIC = 0.65  # of steadiness, behind a voice: voices have 0.58 at most, real music 0.57 to 0.98
 _MUSIC_ALONE = 0.5
 _LEAST_SNR_DB = 10.0
@@ -115,7 +115,7 @@ def _slices(group: list[Region], windows: Windows) -> list[Stretch]:
 
 def _length_cost(seconds: float) -> float:
     """2.5 to 10 s cost nothing: shorter rows teach little, longer ones are slow to align."""
-    if seconds > LONGEST - 2 * _MARGIN:
+    if seconds > LONGEST - 2 * MARGIN:
         return math.inf
     if seconds < SHORTEST:
         return 8.0
@@ -144,8 +144,8 @@ def _with_margins(first: int, last: int, windows: Windows) -> Stretch:
 
 
 def _to_quietest(speech: NDArray[np.float32], level_db: NDArray[np.float32], with_it: int = 0) -> int:
-    """How many windows of a pause to keep: a margin; of a short pause up to where it is quietest, which one side has."""
-    reach = round(_MARGIN / WINDOW_SECONDS)
+    """How many windows of a pause to keep: a margin; of a short one up to where it is quietest, which one side has."""
+    reach = round(MARGIN / WINDOW_SECONDS)
     near = speech[: 2 * reach] >= _GO_ON
     free = int(near.argmax()) if near.any() else len(near)
     if free >= 2 * reach:

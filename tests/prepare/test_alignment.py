@@ -23,7 +23,7 @@ WORDS = st.lists(st.sampled_from(["the", "sea", "a", "lamp", "storm", "hill", "c
 def shares_of(heard, text):
     script = Script.of(" ".join(text), "en-us")
     given_ = allot([spoken_words(one) for one in heard], script)
-    texts = [script.text(share.first, share.last) if share else "" for share in given_.shares]
+    texts = [share.text(script) if share else "" for share in given_.shares]
     return texts, given_, [script.text(*one) for one in given_.unread]
 
 
@@ -91,8 +91,16 @@ def test_both_at_once_far_into_a_long_text():
 
 
 def test_words_that_were_not_heard_in_the_middle_are_counted():
-    _, given_, _ = shares_of(["The old lighthouse above the northern sea.", *STORY[1:]], STORY)
+    _, given_, unread = shares_of(["The old lighthouse above the northern sea.", *STORY[1:]], STORY)
     assert given_.shares[0].unread == 4
+    assert unread == ["stood on a cliff"]
+
+
+def test_a_sentence_that_nobody_read_may_lie_inside_a_slice():
+    texts, given_, unread = shares_of([f"{STORY[0]} {STORY[2]}", *STORY[3:]], STORY)
+    assert texts == [f"{STORY[0]} {STORY[2]}", *STORY[3:]]
+    assert unread == [STORY[1]]
+    assert given_.shares[0].unread == 0
 
 
 def test_a_language_without_spaces():
