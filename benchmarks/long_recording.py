@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from myxtts.corpus.read import open_corpus
 from myxtts.corpus.utterance import Utterance
-from myxtts.features.audio import read_audio, to_float
+from myxtts.features.audio import read_audio, to_float, trim_silence
 
 PAUSES = 0.3, 1.5  # seconds
 NOISE_SHARE = 0.05
 MUSIC_EVERY = 600.0  # seconds: a chapter
 MUSIC_SECONDS = 8.0
 HISS_DB = -62.0
+TRIM_DB = 45.0  # below the loudest: so that the pauses between clips are those that are drawn
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def build(clips: list[Utterance], path: Path, seconds: float, seed: int = 0) -> 
                 noise += length
                 put(_noise(rate, length, noises), "noise")
                 put(_pause(rate, draw))
-            put(to_float(read_audio(clip.audio)[0]), "speech", clip.text)
+            put(trim_silence(to_float(read_audio(clip.audio)[0]), TRIM_DB), "speech", clip.text)
             put(_pause(rate, draw))
     return known
 

@@ -9,6 +9,7 @@ wavs/                one file for each row and each slice that was put aside
 
 from __future__ import annotations
 
+import bisect
 import json
 import statistics
 from collections import defaultdict
@@ -56,9 +57,11 @@ def decisions_of(state: State) -> Decisions:
 
 def _left_out(source: Source, state: State, rows: list[Row]) -> Iterable[Stretch]:
     """Without the pauses inside rows that were joined."""
-    spans = [(row.start, row.end) for row in rows if row.source == source.name]
+    own = sorted((row.start, row.end) for row in rows if row.source == source.name)
+    starts = [start for start, _ in own]
     for part in state.stretches(source):
-        inside = any(start <= part.start and part.end <= end for start, end in spans)
+        before = bisect.bisect_right(starts, part.start) - 1
+        inside = before >= 0 and part.end <= own[before][1]
         if part.kind != SLICE and not inside:
             yield part
 
