@@ -132,10 +132,10 @@ def _refuse_without_speech(sources: list[Source], state: State) -> None:
 
 def _cut_all(sources: list[Source], state: State, bar: Bar) -> None:
     (state.corpus / "wavs").mkdir(exist_ok=True)
-    with bar("cutting", sum(source.seconds for source in sources)) as moved:
-        for source in sources:
-            spans = [(part.start, part.end, _file_of(source, part, state)) for part in _slices(source, state)]
-            write_slices(source, spans, moved)
+    parts = {source: _slices(source, state) for source in sources}
+    with bar("cutting", sum(part.seconds for own in parts.values() for part in own)) as moved:
+        for source, own in parts.items():
+            write_slices(source, [(part.start, part.end, _file_of(source, part, state)) for part in own], moved)
 
 
 def _hear_all(sources: list[Source], state: State, ear: Ear, bar: Bar) -> None:
