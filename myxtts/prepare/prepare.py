@@ -111,7 +111,7 @@ def _look(path: Path) -> tuple[int, float]:
 
 def _listen_to_all(rates: dict[Path, tuple[int, float]], state: State, bar: Bar) -> dict[Path, str]:
     digests = {path: hash_file(path) for path in rates}
-    new = {digest: path for path, digest in digests.items() if digest not in state.sources}
+    new = {digest: path for path, digest in digests.items() if not state.knows(digest)}
     with bar("listening", sum(rates[path][1] for path in new.values())) as moved:
         for digest, path in new.items():
             state.add_source(digest, path, rates[path][0], listen(path, moved))

@@ -10,6 +10,7 @@ Killed at any moment, the next run finds every line that was written, and asks f
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +25,8 @@ from myxtts.prepare.ears import Heard
 from myxtts.prepare.slicing import Stretch, cut
 from myxtts.prepare.windows import Windows
 from myxtts.shapes import COUNT, Maybe, Number, Only
+
+_log = logging.getLogger(__name__)
 
 _OURS = {"prepare": 1}
 _SHARE = Number(0, 1)
@@ -82,6 +85,7 @@ class State:
         self.groups: list[Group] = []
         self.heard: dict[str, Heard] = {}
         lines = read_journal(self.folder / "journal.jsonl", _LINE)
+        _warn_of_damage(self.folder / "journal.jsonl", len(lines))
         for line in lines[1:]:
             self._learn(line)
         self._journal = Journal(self.folder / "journal.jsonl", [_OURS, *lines[1:]])
@@ -93,8 +97,14 @@ class State:
         self._journal.close()
         os.close(self._lock)
 
+    def knows(self, digest: str) -> bool:
+        """Whether a recording was listened to, and what was heard is still there."""
+        return digest in self.sources and self._windows_file(digest).is_file()
+
     def add_source(self, digest: str, path: Path, rate: int, windows: Windows) -> Source:
         windows.save(self._windows_file(digest))
+        if digest in self.sources:
+            return self.sources[digest]
         source = Source(digest, self._free_name(path.stem, digest), str(path.resolve()), rate, windows.seconds)
         self._append({"source": asdict(source)})
         return source
@@ -148,6 +158,13 @@ class State:
 
     def _text_file(self, digest: str) -> Path:
         return self.folder / f"{digest}.text.txt"
+
+
+def _warn_of_damage(journal: Path, known: int) -> None:
+    """A line that a kill tore is no loss; lines in the middle that cannot be read are."""
+    lost = journal.read_bytes().count(b"\n") - known if journal.is_file() else 0
+    if lost > 0:
+        _log.warning("%s is damaged, its last %d line(s) are dropped: name those recordings again", journal, lost)
 
 
 def refuse_strangers(corpus: Path) -> None:

@@ -91,6 +91,31 @@ def test_rows_that_are_not_trusted_are_put_aside(prepared, tmp_path):
     assert summary["aside"]["low_confidence"]["count"] == 4
 
 
+def test_stereo_mp3_at_another_rate_is_cut_where_it_is_heard(speech, tmp_path):
+    speech.write(tmp_path / "talk.wav", range(3))
+    sound, _ = soundfile.read(tmp_path / "talk.wav")
+    soundfile.write(tmp_path / "talk.mp3", np.stack([sound, 0.5 * sound], axis=1), 32000)  # a little faster
+    summary = run("prepare", tmp_path / "talk.mp3", "-o", tmp_path / "corpus", "--asr", "none", code=1)
+    rows = lines(tmp_path / "corpus" / "aside.jsonl")
+    assert (len(rows), summary["unaccounted_seconds"]) == (3, 0)
+    for row in rows:
+        part, rate = soundfile.read(tmp_path / "corpus" / row["audio"])
+        where = round(row["start"] * rate)
+        assert (rate, part.ndim) == (32000, 1)
+        assert np.corrcoef(part, 0.75 * sound[where : where + len(part)])[0, 1] > 0.95
+
+
+def test_a_journal_that_was_damaged_is_told_of_and_made_good(prepared, tmp_path, caplog):
+    folder = shutil.copytree(prepared[0], tmp_path / "damaged")
+    before = (folder / "corpus" / "manifest.jsonl").read_bytes()
+    journal = folder / "corpus" / "prepare" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"rate"', b'"rage"'))
+    next(journal.parent.glob("*.windows.npy")).unlink()
+    run("prepare", folder / "talk.wav", "-o", folder / "corpus", "--speaker", "anna")
+    assert "is damaged" in caplog.text
+    assert (folder / "corpus" / "manifest.jsonl").read_bytes() == before
+
+
 def _write_film(path):
     path.write_bytes(b"\0\0\0 ftypisom" + bytes(2000))
 
