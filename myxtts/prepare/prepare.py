@@ -22,7 +22,7 @@ from myxtts.prepare.listening import listen, recording
 from myxtts.prepare.result import compose, publish
 from myxtts.prepare.rows import rows_of
 from myxtts.prepare.script import SUFFIXES, read_script
-from myxtts.prepare.slicing import REASONS, SLICE, Stretch
+from myxtts.prepare.slicing import REASONS, SLICE, Stretch, inner_pauses
 from myxtts.prepare.state import Group, Source, State, refuse_strangers
 from myxtts.prepare.trust import LEAST_TRUST
 
@@ -41,6 +41,9 @@ class Order:
     speaker: str = ""
     asr: str | None = None
     least_trust: float = LEAST_TRUST
+
+
+_WORTH_A_CUT = ("partly_in_text", "words_missing", "disagrees")
 
 
 def _no_bar(what: str, seconds: float) -> AbstractContextManager[Moved]:
@@ -64,6 +67,9 @@ def prepare(order: Order, bar: Bar = _no_bar) -> dict[str, Any]:
         if ear:
             _hear_all([state.sources[digest] for digest in sources.values()], state, ear, bar)
         for group in _groups(order, {path: sources[path] for path in paths}, texts, scripts, state, ear):
+            while ear and group.text and _cut_at_the_text(group, state, order.least_trust):
+                _cut_all([state.sources[digest] for digest in group.sources], state, bar)
+                _hear_all([state.sources[digest] for digest in group.sources], state, ear, bar)
             rows_of(group, state, order.least_trust)  # a text that does not fit is refused before it is kept
             state.add_group(group)
         return publish(state, compose(state, order.least_trust))
@@ -150,6 +156,19 @@ def _hear_all(sources: list[Source], state: State, ear: Ear, bar: Bar) -> None:
                 moved(part.seconds)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _cut_at_the_text(group: Group, state: State, least_trust: float) -> bool:
+    """Where a slice is only partly in the text, its pauses may part what is from what is not. False if none is left."""
+    rows, _ = rows_of(group, state, least_trust)
+    made = False
+    for source in (state.sources[digest] for digest in group.sources):
+        doubtful = {row.id for row in rows if row.source == source.name and row.reason in _WORTH_A_CUT}
+        parts = [part for part in _slices(source, state) if source.id_of(part) in doubtful]
+        if parts:
+            windows = state.windows(source)
+            made |= state.add_cuts(source, [place for part in parts for place in inner_pauses(part, windows)])
+    return made
 
 
 def _hear(path: Path, ear: Ear) -> Heard:

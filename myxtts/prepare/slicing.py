@@ -6,8 +6,11 @@ whose slices have the best lengths (a dynamic programme over the pauses), so a s
 
 from __future__ import annotations
 
+import bisect
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +38,7 @@ _BEGIN, _GO_ON = 0.5, 0.35  # of the detector's probability: the values that Sil
 _LEAST_PAUSE = (
     4  # windows, 128 ms: the closure of a plosive inside a word is shorter, and does not silence the detector
 )
+_LEAST_NEW_PAUSE = 6  # windows, for a cut that no length asks for
 _LEAST_SPEECH = 4  # windows; less is a click or a cough
 _LONGEST_PAUSE = 1.2  # seconds inside a slice
 _MUSIC = 0.65  # of steadiness, behind a voice: voices have 0.58 at most, real music 0.57 to 0.98
@@ -61,10 +65,18 @@ class Stretch:
         return self.end - self.start
 
 
-def cut(windows: Windows) -> list[Stretch]:
-    """All of the recording, in order, without gap or overlap."""
-    spoken = [_judge(stretch, windows) for group in _groups(_regions(windows)) for stretch in _slices(group, windows)]
-    return _fill(spoken, windows)
+def cut(windows: Windows, also_at: Collection[float] = ()) -> list[Stretch]:
+    """All of the recording, in order, without gap or overlap; cut in the pauses `also_at` in any case."""
+    groups = _groups(_regions(windows), sorted(also_at))
+    return _fill([_judge(stretch, windows) for group in groups for stretch in _slices(group, windows)], windows)
+
+
+def inner_pauses(stretch: Stretch, windows: Windows) -> list[float]:
+    """The middles of the pauses in which a slice could be cut in two."""
+    low, high = stretch.start + SHORTEST, stretch.end - SHORTEST
+    gaps = [(one[1], other[0]) for one, other in pairwise(_regions(windows))]
+    middles = [(end + start) / 2 * WINDOW_SECONDS for end, start in gaps if start - end >= _LEAST_NEW_PAUSE]
+    return [round(middle, 3) for middle in middles if low <= middle <= high]
 
 
 Region = tuple[int, int]  # first window with speech, and the one after the last
@@ -82,11 +94,14 @@ def _regions(windows: Windows) -> list[Region]:
     return [region for region in found if region[1] - region[0] >= _LEAST_SPEECH]
 
 
-def _groups(regions: list[Region]) -> list[list[Region]]:
-    """Regions with no pause between them that is too long for the inside of a slice."""
+def _groups(regions: list[Region], walls: list[float]) -> list[list[Region]]:
+    """Regions with no pause between them that is too long for the inside of a slice, or has a wall in it."""
     groups: list[list[Region]] = []
     for region in regions:
-        if groups and (region[0] - groups[-1][-1][1]) * WINDOW_SECONDS <= _LONGEST_PAUSE:
+        before = groups[-1][-1][1] * WINDOW_SECONDS if groups else 0.0
+        begin = region[0] * WINDOW_SECONDS
+        is_cut = bisect.bisect(walls, before) < bisect.bisect(walls, begin)
+        if groups and begin - before <= _LONGEST_PAUSE and not is_cut:
             groups[-1].append(region)
         else:
             groups.append([region])

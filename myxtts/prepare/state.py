@@ -1,6 +1,7 @@
 """What a corpus in the making remembers: its recordings, their texts, and all that a recogniser has said.
 
-    CORPUS/prepare/journal.jsonl      a line per recording, per answer of the recogniser, per finished group
+    CORPUS/prepare/journal.jsonl      a line per recording, per answer of the recogniser, per cut that a text asks for,
+                                      per finished group
     CORPUS/prepare/*.windows.npy      what was heard of each recording, every 32 ms
     CORPUS/prepare/*.text.txt         the texts that were given
     CORPUS/prepare/decisions.jsonl    what a person decided in the review
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ _LINE = Only(
     {
         "source": Maybe(Only({"digest": str, "name": str, "path": str, "rate": COUNT, "seconds": Number(0)})),
         "heard": Maybe(Only({"slice": str, "text": str, "confidence": _SHARE})),
+        "cuts": Maybe(Only({"source": str, "at": [Number(0)]})),
         "group": Maybe(
             Only({"sources": [str], "text": (str, None), "text_name": str, "language": str, "speaker": str, "ear": str})
         ),
@@ -84,6 +87,7 @@ class State:
         self.sources: dict[str, Source] = {}
         self.groups: list[Group] = []
         self.heard: dict[str, Heard] = {}
+        self._cuts: dict[str, set[float]] = {}
         lines = read_journal(self.folder / "journal.jsonl", _LINE)
         _warn_of_damage(self.folder / "journal.jsonl", len(lines))
         for line in lines[1:]:
@@ -125,7 +129,17 @@ class State:
         return self._text_file(digest).read_text(encoding="utf-8")
 
     def stretches(self, source: Source) -> list[Stretch]:
-        return cut(Windows.load(self._windows_file(source.digest)))
+        return cut(self.windows(source), self._cuts.get(source.digest, ()))
+
+    def windows(self, source: Source) -> Windows:
+        return Windows.load(self._windows_file(source.digest))
+
+    def add_cuts(self, source: Source, places: Iterable[float]) -> bool:
+        """Cut there, too. False if all of them are made."""
+        new = sorted(set(places) - self._cuts.get(source.digest, set()))
+        if new:
+            self._append({"cuts": {"source": source.digest, "at": new}})
+        return bool(new)
 
     def current_groups(self) -> list[Group]:
         """Each recording in the last group that names it."""
@@ -145,6 +159,8 @@ class State:
             self.sources[source["digest"]] = Source(**source)
         if heard := line.get("heard"):
             self.heard[heard["slice"]] = Heard(heard["text"], heard["confidence"])
+        if cuts := line.get("cuts"):
+            self._cuts.setdefault(cuts["source"], set()).update(cuts["at"])
         if group := line.get("group"):
             self.groups.append(Group(**group | {"sources": tuple(group["sources"])}))
 

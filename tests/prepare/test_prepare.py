@@ -84,6 +84,17 @@ def test_with_a_text_rows_have_its_words_and_both_lists_are_found(prepared, spee
     assert found["not_read"] == never
 
 
+def test_a_slice_that_is_only_partly_in_the_text_is_cut_there(speech, tmp_path):
+    speech.write(tmp_path / "talk.wav", range(4), pause=0.05)  # the sentences have pauses of their own at both ends
+    (tmp_path / "talk.txt").write_text(" ".join(speech.texts[n] for n in (0, 2, 3)))
+    summary = run("prepare", tmp_path / "talk.wav", "-o", tmp_path / "corpus", "--text", tmp_path / "talk.txt")
+    rows, aside = (lines(tmp_path / "corpus" / name) for name in ("manifest.jsonl", "aside.jsonl"))
+    assert " ".join(row["text"] for row in rows) == " ".join(speech.texts[n] for n in (0, 2, 3))
+    assert [row["reason"] for row in aside] == ["not_in_text"]
+    assert summary["unaccounted_seconds"] == 0
+    assert len(list((tmp_path / "corpus" / "wavs").iterdir())) == len(rows) + 1
+
+
 def test_rows_that_are_not_trusted_are_put_aside(prepared, tmp_path):
     folder = shutil.copytree(prepared[0], tmp_path / "strict")
     summary = run("prepare", folder / "talk.wav", "-o", folder / "corpus", "--min-trust", "1", code=1)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myxtts.prepare.activity import WINDOW_SECONDS
-from myxtts.prepare.slicing import LONGEST, REASONS, SHORTEST, SLICE, cut
+from myxtts.prepare.slicing import LONGEST, REASONS, SHORTEST, SLICE, cut, inner_pauses
 from myxtts.prepare.windows import Windows
 
 SPEECH, QUIET = -20.0, -70.0
@@ -71,6 +71,16 @@ def test_slices_at_a_short_pause_do_not_overlap():
     one, other = slices(cut(windows_of(*talk(9.0, 9.0, pause=0.2))))
     assert 0 <= other.start - one.end <= WINDOW_SECONDS * 1.01
     assert 9.5 + 0.05 < one.end < 9.5 + 0.15
+
+
+def test_a_slice_is_cut_in_an_inner_pause_where_that_is_asked_for():
+    windows = windows_of(*talk(3.0, 3.0, 3.0, pause=0.25))
+    (whole,) = slices(cut(windows))
+    first, second = inner_pauses(whole, windows)
+    assert (first, second) == pytest.approx((3.62, 6.87), abs=0.05)
+    one, other = slices(cut(windows, [second]))
+    assert (whole.start, whole.end) == (one.start, other.end)
+    assert one.end == pytest.approx(second, abs=0.05)
 
 
 def test_a_short_word_goes_with_its_neighbour():
