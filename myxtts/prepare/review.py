@@ -36,7 +36,7 @@ def review(corpus: Path, least_trust: float, port: int, ready: Callable[[str], N
     with State(corpus) as state:
         table = Table(state, least_trust)
         try:
-            server = ThreadingHTTPServer(("127.0.0.1", port), _handler(table))
+            server = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"table": table}))
         except OSError as error:
             raise PrepareError(f"cannot listen on port {port}: {error.strerror}; choose another --port") from None
         with server:
@@ -80,57 +80,67 @@ class Table:
         return publish(self._state, compose(self._state, self._least_trust))
 
 
-def _handler(table: Table) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        """Answers this machine's own pages only: others cannot reach it by a name that leads here."""
+class _Handler(BaseHTTPRequestHandler):
+    """Answers this machine's own pages only: others cannot reach it by a name that leads here."""
 
-        def do_GET(self) -> None:
-            path = unquote(urlsplit(self.path).path)
-            if not self._is_ours():
-                self._answer(HTTPStatus.FORBIDDEN, {"error": "only pages of this machine are answered"})
-            elif path in _PAGES:
-                name, kind = _PAGES[path]
-                self._send(HTTPStatus.OK, (resources.files("myxtts.prepare") / name).read_bytes(), kind)
-            elif path == "/rows":
-                self._answer(HTTPStatus.OK, {"rows": table.rows()})
-            elif path.startswith("/audio/") and (sound := table.sound(path.removeprefix("/audio/"))) is not None:
-                self._send(HTTPStatus.OK, sound, "audio/wav")
-            else:
-                self._answer(HTTPStatus.NOT_FOUND, {"error": "there is nothing at this address"})
+    table: Table
 
-        def do_POST(self) -> None:
-            length = self.headers.get("content-length", "")
-            if not self._is_ours():
-                self._answer(HTTPStatus.FORBIDDEN, {"error": "only pages of this machine are answered"})
-            elif urlsplit(self.path).path != "/decisions":
-                self._answer(HTTPStatus.NOT_FOUND, {"error": "there is nothing at this address"})
-            elif not length.isdecimal() or int(length[:10]) > _MOST_BYTES:
-                self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": "expected a decision of at most 64 KB"})
-            else:
-                self._decide(self.rfile.read(int(length)))
+    def do_GET(self) -> None:
+        path = unquote(urlsplit(self.path).path)
+        if not self._is_ours():
+            self._answer(HTTPStatus.FORBIDDEN, {"error": "only pages of this machine are answered"})
+        elif path in _PAGES:
+            name, kind = _PAGES[path]
+            self._send(HTTPStatus.OK, (resources.files("myxtts.prepare") / name).read_bytes(), kind)
+        elif path == "/rows":
+            self._answer(HTTPStatus.OK, {"rows": self.table.rows()})
+        elif path.startswith("/audio/"):
+            self._play(path.removeprefix("/audio/"))
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is nothing at this address"})
 
-        def _decide(self, body: bytes) -> None:
-            try:
-                self._answer(HTTPStatus.OK, {"rows": table.decide(json.loads(body))})
-            except (PrepareError, ValueError, RecursionError) as error:
-                self._answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+    def do_POST(self) -> None:
+        length = self.headers.get("content-length", "")
+        if not self._is_ours():
+            self._answer(HTTPStatus.FORBIDDEN, {"error": "only pages of this machine are answered"})
+        elif urlsplit(self.path).path != "/decisions":
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is nothing at this address"})
+        elif not length.isdecimal() or int(length[:10]) > _MOST_BYTES:
+            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": "expected a decision of at most 64 KB"})
+        else:
+            self._decide(self.rfile.read(int(length)))
 
-        def _is_ours(self) -> bool:
-            host, origin = self.headers.get("host", ""), self.headers.get("origin")
-            named = host.rpartition(":")[0] in ("127.0.0.1", "localhost")
-            return named and (origin is None or urlsplit(origin).netloc == host)
+    def _play(self, name: str) -> None:
+        try:
+            sound = self.table.sound(name)
+        except PrepareError as error:  # the recording is gone
+            self._answer(HTTPStatus.GONE, {"error": str(error)})
+            return
+        if sound is None:
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is no such row"})
+        else:
+            self._send(HTTPStatus.OK, sound, "audio/wav")
 
-        def _answer(self, status: HTTPStatus, body: dict[str, Any]) -> None:
-            self._send(status, json.dumps(body).encode(), "application/json")
+    def _decide(self, body: bytes) -> None:
+        try:
+            self._answer(HTTPStatus.OK, {"rows": self.table.decide(json.loads(body))})
+        except (PrepareError, ValueError, RecursionError) as error:
+            self._answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
 
-        def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
-            self.send_response(status)
-            for name, value in ({"content-type": kind, "content-length": str(len(body))} | _HEADERS).items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
+    def _is_ours(self) -> bool:
+        host, origin = self.headers.get("host", ""), self.headers.get("origin")
+        named = host.rpartition(":")[0] in ("127.0.0.1", "localhost")
+        return named and (origin is None or urlsplit(origin).netloc == host)
 
-        def log_message(self, *_: Any) -> None:
-            pass
+    def _answer(self, status: HTTPStatus, body: dict[str, Any]) -> None:
+        self._send(status, json.dumps(body).encode(), "application/json")
 
-    return Handler
+    def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        for name, value in ({"content-type": kind, "content-length": str(len(body))} | _HEADERS).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
