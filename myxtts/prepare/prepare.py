@@ -61,15 +61,13 @@ def prepare(order: Order, bar: Bar = _no_bar) -> dict[str, Any]:
     if order.text and ear is None:
         raise PrepareError("words are found in a text by what a recogniser hears: leave --asr none out")
     with State(order.corpus) as state:
-        sources = _listen_to_all(rates, state, bar)
-        _refuse_without_speech([state.sources[digest] for digest in sources.values()], state)
-        _cut_all([state.sources[digest] for digest in sources.values()], state, bar)
-        if ear:
-            _hear_all([state.sources[digest] for digest in sources.values()], state, ear, bar)
-        for group in _groups(order, {path: sources[path] for path in paths}, texts, scripts, state, ear):
-            while ear and group.text and _cut_at_the_text(group, state, order.least_trust):
-                _cut_all([state.sources[digest] for digest in group.sources], state, bar)
-                _hear_all([state.sources[digest] for digest in group.sources], state, ear, bar)
+        digests = _listen_to_all(rates, state, bar)
+        sources = _sources(digests.values(), state)
+        _refuse_without_speech(sources, state)
+        _cut_and_hear(sources, state, ear, bar)
+        for group in _groups(order, digests, texts, scripts, state, ear):
+            while group.text and _cut_at_the_text(group, state, order.least_trust):
+                _cut_and_hear(_sources(group.sources, state), state, ear, bar)
             rows_of(group, state, order.least_trust)  # a text that does not fit is refused before it is kept
             state.add_group(group)
         return publish(state, compose(state, order.least_trust))
@@ -124,6 +122,11 @@ def _listen_to_all(rates: dict[Path, tuple[int, float]], state: State, bar: Bar)
     return digests
 
 
+def _sources(digests: Iterable[str], state: State) -> list[Source]:
+    """Each once: one recording may be named twice."""
+    return [state.sources[digest] for digest in dict.fromkeys(digests)]
+
+
 def _refuse_without_speech(sources: list[Source], state: State) -> None:
     """Where nobody speaks in any of them, what there is instead."""
     found: dict[str, float] = {}
@@ -134,6 +137,12 @@ def _refuse_without_speech(sources: list[Source], state: State) -> None:
             found[part.kind] = found.get(part.kind, 0.0) + part.seconds
     told = "; ".join(f"{seconds:.1f} s {kind} ({REASONS[kind]})" for kind, seconds in found.items())
     raise PrepareError(f"{', '.join(source.path for source in sources)}: no speech to make rows of, but {told}")
+
+
+def _cut_and_hear(sources: list[Source], state: State, ear: Ear | None, bar: Bar) -> None:
+    _cut_all(sources, state, bar)
+    if ear:
+        _hear_all(sources, state, ear, bar)
 
 
 def _cut_all(sources: list[Source], state: State, bar: Bar) -> None:
@@ -178,7 +187,7 @@ def _hear(path: Path, ear: Ear) -> Heard:
 
 def _groups(
     order: Order,
-    sources: dict[Path, str],
+    digests: dict[Path, str],
     texts: dict[Path, Path | None],
     scripts: dict[Path, str],
     state: State,
@@ -192,7 +201,7 @@ def _groups(
     for paths in members.values():
         text = texts[paths[0]]
         digest = state.keep_text(scripts[text]) if text else None
-        own = tuple(dict.fromkeys(sources[path] for path in paths))
+        own = tuple(dict.fromkeys(digests[path] for path in paths))
         speaker = order.speaker or order.corpus.resolve().name
         made.append(Group(own, digest, text.name if text else "", order.language, speaker, ear.name if ear else "none"))
     return made
