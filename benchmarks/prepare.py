@@ -105,19 +105,16 @@ def _timed(folder: Path, name: str, **order: Any) -> tuple[float, float]:
 def judge(what: str, corpus: Path, known: list[Known], said: list[Known]) -> None:
     """Of all words that were said (and are in the text): how many are in the row whose sound has them."""
     rows = _lines(corpus / "manifest.jsonl")
-    right = total = clean = 0
-    left = list(said)
+    right = clean = 0
+    total = sum(len(spoken_words(one.text)) for one in said)
     for row in rows:
         own = [one for one in said if one.start < row["end"] - NEAR and one.end > row["start"] + NEAR]
-        left = [one for one in left if one not in own]
         words, true = spoken_words(row["text"]), [word for one in own for word in spoken_words(one.text)]
         inside = _is_inside(row, own)
         if inside:  # a pause inside a clip: nobody knows its words but the recogniser
             true = spoken_words(row["heard"])
-        total += len(true)
         right += sum(place != NOWHERE for place in align(words, true))
         clean += bool(words and true and _same(words[0], true[0]) and _same(words[-1], true[-1]))
-    total += sum(len(spoken_words(one.text)) for one in left)
     inside = sum(_is_inside(row, [one for one in known if one.kind == "speech"]) for row in rows)
     print(f"{what}: {right / total:.2%} of {total} words in the right row; {clean / max(len(rows), 1):.2%} of "
           f"{len(rows)} rows with none of another at their ends; {inside} rows begin or end inside a clip")  # fmt: skip

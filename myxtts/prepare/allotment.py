@@ -11,6 +11,7 @@ from myxtts.prepare.script import Script
 from myxtts.prepare.sliding import slide, slide_heard
 
 PASSAGE = 3  # words in a row: fewer that are missing or too many are a recogniser's mistake
+_FEW = 4  # words: "all of his" was heard of Olive's
 _MISHEARD = 0.45  # likeness of a heard passage to a written one that it stands for
 
 
@@ -89,6 +90,9 @@ class _Between:
         return self._share_unheard()
 
     def _is_misheard(self) -> bool:
+        """A few words in the place of a few others in the middle of a slice, or a passage that is like another."""
+        if self.left is not None and self.left == self.right and max(len(self.at), len(self.words)) <= _FEW:
+            return True
         heard = "".join(self.heard[at] for at in self.at)
         written = "".join(self.script.spoken[n] for n in self.words)
         if max(len(heard), len(written)) > 400:

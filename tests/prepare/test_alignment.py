@@ -72,6 +72,7 @@ def test_a_slice_that_is_only_partly_in_the_text_says_so():
     [
         "The old light house stood on a cliff above the northern sea.",
         "The old lighthouse stewed on a clip above the northern see.",
+        "The old all of his stood on a cliff above the northern sea.",
         "The old lighthouse stood on a cliff above the northern",
         "old lighthouse stood on a cliff above northern sea.",
     ],
