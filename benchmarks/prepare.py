@@ -148,17 +148,21 @@ def judge_lists(corpus: Path, lacking: list[Known], never: list[str]) -> None:
     """By words: of those to be listed, how many are; of those that are listed, how many should be."""
     found = _lines(corpus / "differences.jsonl")
     for kind, truth in (("not_in_text", [one.text for one in lacking]), ("not_read", never)):
-        listed = [each["text"] for each in found if each["kind"] == kind]
-        matched = missing = wrong = 0
-        for text in truth:
-            words = spoken_words(text)
-            best = max(
-                (sum(place != NOWHERE for place in align(spoken_words(one), words)) for one in listed), default=0
-            )
-            matched, missing = matched + best, missing + len(words) - best
-        wrong = max(sum(len(spoken_words(one)) for one in listed) - matched, 0)
-        print(f"  {kind}: {matched / max(matched + missing, 1):.2%} of the words that belong there are listed, "
-              f"{matched / max(matched + wrong, 1):.2%} of what is listed belongs there")  # fmt: skip
+        words = [spoken_words(text) for text in truth]
+        listed = [spoken_words(each["text"]) for each in found if each["kind"] == kind]
+        wanted, belongs = (_covered(*pair) for pair in ((words, listed), (listed, words)))
+        print(
+            f"  {kind}: {wanted:.2%} of the words that belong there are listed, {belongs:.2%} of what is listed belongs"
+        )
+
+
+def _covered(passages: list[list[str]], others: list[list[str]]) -> float:
+    """The share of the words of passages that are in others, of which one may be a part of another or hold several."""
+    found = 0
+    for own in passages:
+        counts = [(sum(place != NOWHERE for place in align(other, own)), len(other)) for other in others]
+        found += min(sum(count for count, size in counts if count >= 0.7 * min(size, len(own))), len(own))
+    return found / max(sum(map(len, passages)), 1)
 
 
 # ---- memory, kills --------------------------------------------------------------------------------------------------
