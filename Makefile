@@ -2,8 +2,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/installed
-# Judges of `evaluate` whose packages ask for PyTorch: only their weights are read, so they come without it (31 MB).
-JUDGES := distillmos==0.9.1 Resemblyzer==0.1.4
+# Judges of `evaluate`, and the voice detector of `prepare`, whose packages ask for PyTorch: only their weights are read, so they
+# come without it (42 MB).
+JUDGES := distillmos==0.9.1 Resemblyzer==0.1.4 silero-vad==6.2.3
 DEMO := demo
 
 .PHONY: help setup demo test test-all check format bench docs gpu-check lock clean

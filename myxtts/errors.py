@@ -6,6 +6,7 @@ MyXTTSError
 ├── RowError             one row of a corpus cannot be used; it carries a `reason` for rejected.jsonl
 ├── TextError            a text, language or token table cannot be used
 ├── MissingExtra         an optional package is needed: the message names the pip command
+├── PrepareError         a recording or its text cannot be made a corpus
 ├── SpeechError          a request to speak cannot be met: its text, language, reference or settings
 ├── TrainingError        a run cannot continue
 │   └── WorkerLost       another worker of the run is gone
@@ -68,6 +69,10 @@ class MissingExtra(MyXTTSError):
 
     def __init__(self, package: str, extra: str, purpose: str, command: str | None = None):
         super().__init__(f"{purpose} needs the package '{package}': run {command or install_command(extra)}")
+
+
+class PrepareError(MyXTTSError):
+    pass
 
 
 class SpeechError(MyXTTSError):

@@ -30,8 +30,10 @@ _COMMIT = Only(
 )
 
 
-def read_journal(path: Path) -> list[dict[str, Any]]:
-    """The lines up to the first that is torn, damaged or no line of ours; empty if there is no journal."""
+def read_journal(path: Path, shape: Any = _COMMIT) -> list[dict[str, Any]]:
+    """The lines up to the first that is torn, damaged or no line of ours; empty if there is no journal.
+
+    `shape` is that of every line but the first, which says whose journal it is."""
     try:
         lines = read_regular(path, _MOST_BYTES).split(b"\n")[:-1]
     except OSError:
@@ -40,7 +42,7 @@ def read_journal(path: Path) -> list[dict[str, Any]]:
     for line in lines:
         text, _, checksum = line.rpartition(b"\t")
         entry = _parse(text) if xxhash.xxh3_64_hexdigest(text).encode() == checksum else None
-        if not fits(entry, _COMMIT if entries else Each(Any)):
+        if not fits(entry, shape if entries else Each(Any)):
             break
         entries.append(entry)
     return entries

@@ -36,9 +36,11 @@ from myxtts.cli import (
     launch,
     monitor,
     pack,
+    prepare,
     profile,
     report,
     say,
+    sentences,
     serve,
     studio,
     text,
@@ -156,6 +158,8 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     for verb in (
         demo_corpus,
+        prepare,
+        sentences,
         check,
         pack,
         add,

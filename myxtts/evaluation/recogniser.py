@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -60,6 +61,10 @@ class _Moonshine:
 
 
 def whisper(language: str, folder: Path | None = None) -> Recogniser:
+    return _whisper_ear(open_whisper(language, folder), language.split("-")[0])
+
+
+def open_whisper(language: str, folder: Path | None = None) -> Any:
     """faster-whisper with the weights in a folder (config.json, model.bin, tokenizer.json, vocabulary), or its base
     model as two packages carry it."""
     try:
@@ -69,8 +74,8 @@ def whisper(language: str, folder: Path | None = None) -> Recogniser:
     folder = join_whisper() if folder is None else folder
     if not (folder / "model.bin").is_file():
         raise SpeechError(f"{folder} holds no model.bin: give a folder of faster-whisper's, or run {WHISPER_COMMAND}")
-    model = WhisperModel(str(folder), device="cpu", compute_type="int8", local_files_only=True)
-    return _whisper_ear(model, language.split("-")[0])
+    logging.getLogger("faster_whisper").setLevel(logging.WARNING)  # it would tell of every clip
+    return WhisperModel(str(folder), device="cpu", compute_type="int8", local_files_only=True)
 
 
 def _whisper_ear(model: Any, language: str) -> Recogniser:

@@ -85,7 +85,7 @@ def read_audio(path: str | os.PathLike[str], max_seconds: float | None = None) -
     plain_wav = read_plain_wav(path, max_seconds)
     if plain_wav is not None:
         return plain_wav
-    with _sound_file(path, max_seconds) as file:
+    with sound_file(path, max_seconds) as file:
         plain = file.subtype == "PCM_16" and file.channels == 1
         audio = _read(file, "int16" if plain else "float32", max_seconds)
         return (audio.mean(axis=1) if audio.ndim == 2 else audio), file.samplerate
@@ -108,7 +108,7 @@ def most_samples(path: str | os.PathLike[str], max_seconds: float) -> int:
     """How many samples at 22,050 Hz a clip has at most, by the header of its file: before silence is cut."""
     length = plain_wav_length(path)
     if length is None or length[0] > length[1] * max_seconds:
-        with _sound_file(path, max_seconds) as file:
+        with sound_file(path, max_seconds) as file:
             known = file.frames if file.frames < _UNKNOWN_LENGTH else int(max_seconds * file.samplerate)
             length = known, file.samplerate
     samples, rate = length
@@ -123,7 +123,7 @@ class _File(soundfile.SoundFile):
 
 
 @contextmanager
-def _sound_file(path: str | os.PathLike[str], max_seconds: float | None) -> Iterator[Any]:
+def sound_file(path: str | os.PathLike[str], max_seconds: float | None) -> Iterator[Any]:
     """The file opened by libsndfile; one that it cannot use, or that is too long, is a `RowError`."""
     try:
         with _File(path) as file:

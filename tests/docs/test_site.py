@@ -22,6 +22,7 @@ TRANSLATED = (
     "quick-start",
     "studio",
     "corpus",
+    "prepare",
     "training",
     "devices",
     "text",

@@ -1,0 +1,215 @@
+"""The way of a recording: listen to it, cut it, write down what is said, find that in the text, write the corpus."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from myxtts.corpus.layout import AUDIO_SUFFIXES
+from myxtts.corpus.walk import walk
+from myxtts.errors import PrepareError
+from myxtts.evaluation.front_end import at_16_khz
+from myxtts.features.audio import read_audio, to_float
+from myxtts.files import hash_file
+from myxtts.prepare.cutting import write_slices
+from myxtts.prepare.ears import Ear, Heard, find_ear
+from myxtts.prepare.listening import listen, recording
+from myxtts.prepare.result import compose, publish
+from myxtts.prepare.rows import rows_of
+from myxtts.prepare.script import SUFFIXES, read_script
+from myxtts.prepare.slicing import REASONS, SLICE, Stretch, inner_pauses
+from myxtts.prepare.state import Group, Source, State, refuse_strangers
+from myxtts.prepare.trust import LEAST_TRUST
+
+Moved = Callable[[float], None]  # told how many seconds of sound are done
+Bar = Callable[[str, float], AbstractContextManager[Moved]]  # for what is done, and how many seconds there are
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a person asked for."""
+
+    inputs: list[Path]
+    corpus: Path
+    text: Path | None = None
+    language: str = "en-us"
+    speaker: str = ""
+    asr: str | None = None
+    least_trust: float = LEAST_TRUST
+
+
+_WORTH_A_CUT = ("partly_in_text", "words_missing", "disagrees")
+
+
+def _no_bar(what: str, seconds: float) -> AbstractContextManager[Moved]:
+    return nullcontext(lambda done: None)
+
+
+def prepare(order: Order, bar: Bar = _no_bar) -> dict[str, Any]:
+    """Do what is not done yet, write the corpus, return its summary."""
+    refuse_strangers(order.corpus)
+    paths = find_recordings(order.inputs)
+    texts = find_texts(order.text, paths)
+    scripts = {text: read_script(text) for text in texts.values() if text}
+    rates = {path: _look(path) for path in paths}
+    ear = find_ear(order.asr, order.language)
+    if order.text and ear is None:
+        raise PrepareError("words are found in a text by what a recogniser hears: leave --asr none out")
+    with State(order.corpus) as state:
+        digests = _listen_to_all(rates, state, bar)
+        sources = _sources(digests.values(), state)
+        _refuse_without_speech(sources, state)
+        _cut_and_hear(sources, state, ear, bar)
+        for group in _groups(order, digests, texts, scripts, state, ear):
+            while group.text and _cut_at_the_text(group, state, order.least_trust):
+                _cut_and_hear(_sources(group.sources, state), state, ear, bar)
+            rows_of(group, state, order.least_trust)  # a text that does not fit is refused before it is kept
+            state.add_group(group)
+        return publish(state, compose(state, order.least_trust))
+
+
+def find_recordings(inputs: Iterable[Path]) -> list[Path]:
+    """The files that are named, and those with the suffix of a sound in the folders that are named, in order."""
+    found: list[Path] = []
+    for path in inputs:
+        if path.is_dir():
+            below = [folder / name for folder, names, _ in walk(path) for name in names]
+            inside = [file for file in below if file.suffix.lower() in AUDIO_SUFFIXES]
+            if not inside:
+                raise PrepareError(f"{path} holds no recording: expected files in {', '.join(AUDIO_SUFFIXES)}")
+            found += inside
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise PrepareError(f"there is no recording {path}")
+    return list(dict.fromkeys(found))
+
+
+def find_texts(text: Path | None, paths: list[Path]) -> dict[Path, Path | None]:
+    """Which text each recording has: one file for all, in their order, or from a folder the file of the same name."""
+    if text is None or text.is_file():
+        return dict.fromkeys(paths, text)
+    if not text.is_dir():
+        raise PrepareError(f"there is no text {text}")
+    found: dict[Path, Path | None] = {}
+    for path in paths:
+        named = [text / f"{path.stem}{suffix}" for suffix in SUFFIXES]
+        there = next((one for one in named if one.is_file()), None)
+        if there is None:
+            raise PrepareError(f"{text} has no text for {path.name}: expected {named[0].name}, .srt or .vtt beside it")
+        found[path] = there
+    return found
+
+
+def _look(path: Path) -> tuple[int, float]:
+    """Its rate and its seconds by its header: what cannot be read is said before an hour of work."""
+    with recording(path) as file:
+        known = file.frames if file.seekable() else 0  # a stream does not say how long it is
+        return file.samplerate, known / file.samplerate
+
+
+def _listen_to_all(rates: dict[Path, tuple[int, float]], state: State, bar: Bar) -> dict[Path, str]:
+    digests = {path: hash_file(path) for path in rates}
+    new = {digest: path for path, digest in digests.items() if not state.knows(digest)}
+    with bar("listening", sum(rates[path][1] for path in new.values())) as moved:
+        for digest, path in new.items():
+            state.add_source(digest, path, rates[path][0], listen(path, moved))
+    return digests
+
+
+def _sources(digests: Iterable[str], state: State) -> list[Source]:
+    """Each once: one recording may be named twice."""
+    return [state.sources[digest] for digest in dict.fromkeys(digests)]
+
+
+def _refuse_without_speech(sources: list[Source], state: State) -> None:
+    """Where nobody speaks in any of them, what there is instead."""
+    found: dict[str, float] = {}
+    for source in sources:
+        for part in state.stretches(source):
+            if part.kind == SLICE:
+                return
+            found[part.kind] = found.get(part.kind, 0.0) + part.seconds
+    told = "; ".join(f"{seconds:.1f} s {kind} ({REASONS[kind]})" for kind, seconds in found.items())
+    raise PrepareError(f"{', '.join(source.path for source in sources)}: no speech to make rows of, but {told}")
+
+
+def _cut_and_hear(sources: list[Source], state: State, ear: Ear | None, bar: Bar) -> None:
+    _cut_all(sources, state, bar)
+    if ear:
+        _hear_all(sources, state, ear, bar)
+
+
+def _cut_all(sources: list[Source], state: State, bar: Bar) -> None:
+    (state.corpus / "wavs").mkdir(exist_ok=True)
+    parts = {source: _slices(source, state) for source in sources}
+    with bar("cutting", sum(part.seconds for own in parts.values() for part in own)) as moved:
+        for source, own in parts.items():
+            write_slices(source, [(part.start, part.end, _file_of(source, part, state)) for part in own], moved)
+
+
+def _hear_all(sources: list[Source], state: State, ear: Ear, bar: Bar) -> None:
+    new = [(source, part) for source in sources for part in _slices(source, state)
+           if source.key_of(part, ear.name) not in state.heard]  # fmt: skip
+    pool = ThreadPoolExecutor(ear.at_a_time or os.cpu_count() or 1)
+    try:
+        with bar("writing down", sum(part.seconds for _, part in new)) as moved:
+            heard = pool.map(lambda each: _hear(_file_of(each[0], each[1], state), ear), new)
+            for (source, part), said in zip(new, heard, strict=True):
+                state.add_heard(source.key_of(part, ear.name), said)
+                moved(part.seconds)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _cut_at_the_text(group: Group, state: State, least_trust: float) -> bool:
+    """Where a slice is only partly in the text, its pauses may part what is from what is not. False if none is left."""
+    rows, _ = rows_of(group, state, least_trust)
+    made = False
+    for source in (state.sources[digest] for digest in group.sources):
+        doubtful = {row.id for row in rows if row.source == source.name and row.reason in _WORTH_A_CUT}
+        parts = [part for part in _slices(source, state) if source.id_of(part) in doubtful]
+        if parts:
+            windows = state.windows(source)
+            made |= state.add_cuts(source, [place for part in parts for place in inner_pauses(part, windows)])
+    return made
+
+
+def _hear(path: Path, ear: Ear) -> Heard:
+    audio, rate = read_audio(path)
+    return ear.hear(at_16_khz(to_float(audio), rate))
+
+
+def _groups(
+    order: Order,
+    digests: dict[Path, str],
+    texts: dict[Path, Path | None],
+    scripts: dict[Path, str],
+    state: State,
+    ear: Ear | None,
+) -> list[Group]:
+    """One for each text; without any, one for each recording."""
+    members: dict[Path, list[Path]] = {}
+    for path, text in texts.items():
+        members.setdefault(text or path, []).append(path)
+    made = []
+    for paths in members.values():
+        text = texts[paths[0]]
+        digest = state.keep_text(scripts[text]) if text else None
+        own = tuple(dict.fromkeys(digests[path] for path in paths))
+        speaker = order.speaker or order.corpus.resolve().name
+        made.append(Group(own, digest, text.name if text else "", order.language, speaker, ear.name if ear else "none"))
+    return made
+
+
+def _slices(source: Source, state: State) -> list[Stretch]:
+    return [part for part in state.stretches(source) if part.kind == SLICE]
+
+
+def _file_of(source: Source, part: Stretch, state: State) -> Path:
+    return state.corpus / "wavs" / f"{source.id_of(part)}.wav"

@@ -1,0 +1,217 @@
+"""`myxtts prepare` from the sound to a corpus that can be packed; all the ways in which it says no."""
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import soundfile
+from recordings import RATE, chord, lines, noise, run
+
+
+@pytest.fixture(scope="module")
+def prepared(speech, tmp_path_factory):
+    """The first four sentences after a chord and noise, without a text."""
+    folder = tmp_path_factory.mktemp("prepared")
+    quiet = np.zeros(RATE // 2, np.float32)
+    speech.write(folder / "talk.wav", range(4), rest=(chord(4.0), quiet, noise(2.0), quiet))
+    return folder, run("prepare", folder / "talk.wav", "-o", folder / "corpus", "--speaker", "anna")
+
+
+def test_each_sentence_becomes_a_row_with_what_was_heard(prepared, speech):
+    folder, summary = prepared
+    rows = lines(folder / "corpus" / "manifest.jsonl")
+    assert summary["rows"] == len(rows) == 4
+    assert [row["text"] for row in rows][0] == speech.texts[0]
+    assert all(row["speaker"] == "anna" and row["source"] == "talk" and row["trust"] > 0.8 for row in rows)
+    for row, sound in zip(rows, speech.sounds[:4], strict=True):
+        info = soundfile.info(folder / "corpus" / row["audio"])
+        assert (info.samplerate, info.channels) == (RATE, 1)
+        assert info.duration == pytest.approx(row["end"] - row["start"], abs=1e-3)
+        assert info.duration == pytest.approx(len(sound) / RATE, abs=0.6)
+
+
+def test_every_second_is_accounted_for(prepared):
+    folder, summary = prepared
+    spans = [(each["start"], each["end"]) for name in ("manifest", "aside", "left_out")
+             for each in lines(folder / "corpus" / f"{name}.jsonl")]  # fmt: skip
+    spans.sort()
+    assert spans[0][0] == 0.0
+    assert spans[-1][1] == pytest.approx(soundfile.info(folder / "talk.wav").duration, abs=2e-3)
+    assert all(one[1] == pytest.approx(other[0], abs=2e-3) for one, other in zip(spans, spans[1:], strict=False))
+    assert summary["unaccounted_seconds"] == 0
+    assert summary["left_out"]["music"]["seconds"] == pytest.approx(4.0, abs=0.5)
+    assert summary["left_out"]["noise"]["seconds"] == pytest.approx(2.0, abs=0.5)
+
+
+def test_the_result_is_an_ordinary_corpus(prepared, tmp_path):
+    folder, _ = prepared
+    assert run("check", folder / "corpus", "--list", tmp_path / "list.check.jsonl")["utterances"] == 4
+    packed = run("pack", folder / "corpus", "-o", tmp_path / "x.cache", "--set", "data.text_tokens=characters")
+    assert (packed["utterances"], packed["speakers"]) == (4, {"anna": 4})
+
+
+def test_again_with_more_only_does_what_is_new(prepared, speech, tmp_path, monkeypatch):
+    from myxtts.prepare import prepare
+
+    folder = shutil.copytree(prepared[0], tmp_path / "again")
+    before = lines(folder / "corpus" / "manifest.jsonl")
+    listened = []
+    real = prepare.listen
+    monkeypatch.setattr(prepare, "listen", lambda path, moved: listened.append(path.name) or real(path, moved))
+    speech.write(folder / "more.wav", [4])
+    summary = run("prepare", folder / "talk.wav", folder / "more.wav", "-o", folder / "corpus", "--speaker", "anna")
+    assert listened == ["more.wav"]
+    assert (summary["rows"], summary["recordings"]) == (5, 2)
+    assert lines(folder / "corpus" / "manifest.jsonl")[:4] == before
+
+
+def test_with_a_text_rows_have_its_words_and_both_lists_are_found(prepared, speech, tmp_path):
+    folder = shutil.copytree(prepared[0], tmp_path / "text")
+    never = "The committee postponed its annual decision about the harbour lights."
+    (folder / "text.txt").write_text(" ".join([speech.texts[0], never, speech.texts[1], speech.texts[3]]))
+    summary = run("prepare", folder / "talk.wav", "-o", folder / "corpus", "--text", folder / "text.txt")
+    assert [row["text"] for row in lines(folder / "corpus" / "manifest.jsonl")] == [speech.texts[n] for n in (0, 1, 3)]
+    assert [(row["reason"], "text" in row) for row in lines(folder / "corpus" / "aside.jsonl")] == [
+        ("not_in_text", False)
+    ]
+    assert (summary["not_read"], summary["not_in_text"]) == (1, 1)
+    found = {each["kind"]: each["text"] for each in lines(folder / "corpus" / "differences.jsonl")}
+    assert found["not_read"] == never
+
+
+def test_a_slice_that_is_only_partly_in_the_text_is_cut_there(speech, tmp_path):
+    speech.write(tmp_path / "talk.wav", range(4), pause=0.05)  # the sentences have pauses of their own at both ends
+    (tmp_path / "talk.txt").write_text(" ".join(speech.texts[n] for n in (0, 2, 3)))
+    summary = run("prepare", tmp_path / "talk.wav", "-o", tmp_path / "corpus", "--text", tmp_path / "talk.txt")
+    rows, aside = (lines(tmp_path / "corpus" / name) for name in ("manifest.jsonl", "aside.jsonl"))
+    assert " ".join(row["text"] for row in rows) == " ".join(speech.texts[n] for n in (0, 2, 3))
+    assert [row["reason"] for row in aside] == ["not_in_text"]
+    assert summary["unaccounted_seconds"] == 0
+    assert len(list((tmp_path / "corpus" / "wavs").iterdir())) == len(rows) + 1
+
+
+def test_rows_that_are_not_trusted_are_put_aside(prepared, tmp_path):
+    folder = shutil.copytree(prepared[0], tmp_path / "strict")
+    summary = run("prepare", folder / "talk.wav", "-o", folder / "corpus", "--min-trust", "1", code=1)
+    assert summary["rows"] == 0
+    assert summary["aside"]["low_confidence"]["count"] == 4
+
+
+def test_stereo_mp3_at_another_rate_is_cut_where_it_is_heard(speech, tmp_path):
+    speech.write(tmp_path / "talk.wav", range(3))
+    sound, _ = soundfile.read(tmp_path / "talk.wav")
+    soundfile.write(tmp_path / "talk.mp3", np.stack([sound, 0.5 * sound], axis=1), 32000)  # a little faster
+    summary = run("prepare", tmp_path / "talk.mp3", "-o", tmp_path / "corpus", "--asr", "none", code=1)
+    rows = lines(tmp_path / "corpus" / "aside.jsonl")
+    assert (len(rows), summary["unaccounted_seconds"]) == (3, 0)
+    for row in rows:
+        part, rate = soundfile.read(tmp_path / "corpus" / row["audio"])
+        where = round(row["start"] * rate)
+        assert (rate, part.ndim) == (32000, 1)
+        assert np.corrcoef(part, 0.75 * sound[where : where + len(part)])[0, 1] > 0.95
+
+
+def test_a_journal_that_was_damaged_is_told_of_and_made_good(prepared, tmp_path, caplog):
+    folder = shutil.copytree(prepared[0], tmp_path / "damaged")
+    before = (folder / "corpus" / "manifest.jsonl").read_bytes()
+    journal = folder / "corpus" / "prepare" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"rate"', b'"rage"'))
+    next(journal.parent.glob("*.windows.npy")).unlink()
+    run("prepare", folder / "talk.wav", "-o", folder / "corpus", "--speaker", "anna")
+    assert "is damaged" in caplog.text
+    assert (folder / "corpus" / "manifest.jsonl").read_bytes() == before
+
+
+def _write_film(path):
+    path.write_bytes(b"\0\0\0 ftypisom" + bytes(2000))
+
+
+def _write(sound):
+    return lambda path: soundfile.write(path, sound, RATE)
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "message"),
+    [
+        ("silence.wav", _write(np.zeros(RATE * 5)), "no speech to make rows of, but 5.0 s silence"),
+        ("music.wav", _write(chord(5.0)), r"no speech to make rows of, but .*s music"),
+        ("short.wav", _write(noise(2.0)), "no speech to make rows of, but 2.0 s noise"),
+        ("empty.wav", _write(np.zeros(0)), "holds no sound"),
+        ("film.mp4", _write_film, "is a film .* ffmpeg -i film.mp4 -vn film.flac"),
+        ("letter.wav", lambda path: path.write_text("Dear Anna"), "expected wav, flac, ogg, opus or mp3"),
+        ("nan.wav", lambda path: soundfile.write(path, np.full(RATE, np.nan), RATE, "FLOAT"), "not numbers"),
+    ],
+)
+def test_what_cannot_be_prepared_is_explained(tmp_path, name, write, message):
+    write(tmp_path / name)
+    error = run("prepare", tmp_path / name, "-o", tmp_path / "corpus", "--asr", "none", code=2)["error"]
+    assert error["type"] == "PrepareError"
+    assert re.search(message, error["message"]), error["message"]
+
+
+def test_a_text_of_another_language_or_encoding_is_refused(prepared, tmp_path):
+    folder = shutil.copytree(prepared[0], tmp_path / "other")
+    before = (folder / "corpus" / "manifest.jsonl").read_bytes()
+    texts = {"de.txt": ("Die Bäckerei an der Ecke öffnet schon sehr früh. " * 9).encode(), "latin.txt": b"Caf\xe9 " * 9}
+    for name, message in (("de.txt", "is not that of talk"), ("latin.txt", "not UTF-8")):
+        (folder / name).write_bytes(texts[name])
+        told = run("prepare", folder / "talk.wav", "-o", folder / "corpus", "--text", folder / name, code=2)
+        assert message in told["error"]["message"]
+        assert (folder / "corpus" / "manifest.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.wav", "-o", "corpus"], "there is no recording nowhere.wav"),
+        (["{folder}", "-o", "corpus"], "holds no recording"),
+        (["{folder}/x", "-o", "{folder}"], "did not make"),
+        (["{folder}/x", "-o", "corpus", "--text", "nowhere.txt"], "there is no text nowhere.txt"),
+        (["{folder}/x", "-o", "corpus", "--asr", "nowhere"], "expected moonshine, whisper, none"),
+        (["{folder}/x", "-o", "corpus", "--min-trust", "7"], "not a number from 0 to 1"),
+    ],
+)
+def test_usage_errors(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    soundfile.write(tmp_path / "in" / "x", np.zeros(RATE), RATE, format="WAV")
+    given = [one.replace("{folder}", "in") for one in arguments]
+    assert message in run("prepare", *given, code=2)["error"]["message"]
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_it_ends_the_same(speech, tmp_path):
+    speech.write(tmp_path / "talk.wav", [0, 1, 2, 3, 4] * 2)
+    (tmp_path / "talk.txt").write_text(" ".join(speech.texts * 2), encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "myxtts",
+        "prepare",
+        str(tmp_path / "talk.wav"),
+        "--text",
+        str(tmp_path / "talk.txt"),
+    ]
+    command += ["--speaker", "anna", "-o"]
+    begin = time.monotonic()
+    subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
+    took = time.monotonic() - begin
+    for n in range(4):
+        running = subprocess.Popen(
+            [*command, str(tmp_path / "killed")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(took * (n + 1) / 5)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+    subprocess.run([*command, str(tmp_path / "killed")], check=True, capture_output=True)
+    assert _contents(tmp_path / "whole") == _contents(tmp_path / "killed")
+
+
+def _contents(corpus):
+    files = (path for path in corpus.rglob("*") if path.is_file() and path.name != "journal.jsonl")
+    return {str(path.relative_to(corpus)): path.read_bytes() for path in files}
