@@ -20,6 +20,7 @@ from myxtts.cache.pack import ProgressCallback, count_utterances, default_cache,
 from myxtts.cache.publish import clear_leftovers
 from myxtts.cache.reader import Cache
 from myxtts.cache.settings import PackSettings
+from myxtts.cache.sharded import ShardedCache
 from myxtts.config.config import DataConfig, XTTSConfig
 from myxtts.corpus.read import Corpus, open_corpus
 from myxtts.errors import CacheError
@@ -32,6 +33,12 @@ Progress = Callable[[Corpus], AbstractContextManager[ProgressCallback | None]]
 
 def hidden(corpus: Corpus) -> AbstractContextManager[ProgressCallback | None]:
     return nullcontext()
+
+
+def open_cache(path: Path | str, verify: bool = True) -> Cache:
+    """The cache at a path, in one piece or in shards."""
+    sharded = "shards" in load_manifest(Path(path))
+    return ShardedCache(path, verify) if sharded else Cache(path, verify)
 
 
 def open_or_pack(
@@ -48,7 +55,7 @@ def open_or_pack(
     path, data = Path(path), config.data
     if is_cache(path):
         _check_alone(path, data, mode)
-        return Cache(path, data.cache_verification)
+        return open_cache(path, data.cache_verification)
     place = default_cache(path)
     body = load_manifest(place) if is_cache(place) and not overwrite else None
     if body is not None:
@@ -59,7 +66,7 @@ def open_or_pack(
         _pack(corpus, place, data, progress, mode, workers, rebuild=overwrite or body is not None)
     else:
         _accept(path, corpus, place, body)
-    return Cache(place, data.cache_verification)
+    return open_cache(place, data.cache_verification)
 
 
 def as_packed(path: Path, data: DataConfig) -> DataConfig:
@@ -113,4 +120,4 @@ def _accept(path: Path, corpus: Corpus, cache: Path, body: dict[str, Any]) -> No
     clear_leftovers(cache)
     count_utterances(body, found=body["utterances"])
     if digest_of(corpus) not in [part["digest"] for part in body["corpora"]]:
-        log.warning("%s", describe_changes(path, corpus, Cache(cache, verify=False)))
+        log.warning("%s", describe_changes(path, corpus, open_cache(cache, verify=False)))

@@ -231,7 +231,8 @@ def cache_of(path: Path, config: Any) -> Path:
 def describe_cache(summary: dict[str, Any]) -> str:
     rejected, lengths = summary["rejected"], summary["utterance_seconds"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items())
-    listed = f": {reasons}; each row in {summary['cache']}/rejected.jsonl" if rejected else ""
+    where = f"{summary['cache']}/*/rejected.jsonl" if "shards" in summary else f"{summary['cache']}/rejected.jsonl"
+    listed = f": {reasons}; each row in {where}" if rejected else ""
     lines = [
         f"{summary['cache']}  (id {summary['id'][:12]}, mode {summary['mode']})",
         f"  utterances  {summary['utterances']}, {summary['audio_seconds'] / 3600:.2f} h, "
@@ -239,7 +240,8 @@ def describe_cache(summary: dict[str, Any]) -> str:
         f"  speakers    {first_names(summary['speakers'])}",
         f"  languages   {first_names(summary['languages'])}",
         f"  tokens      {summary['settings']['tokens']['kind']}, {summary['token_table_size']} in the table",
-        f"  size        {sum(summary['bytes'].values()) / 1e6:.1f} MB",
+        f"  size        {sum(summary['bytes'].values()) / 1e6:.1f} MB"
+        + (f" in {summary['shards']} shards" if "shards" in summary else ""),
         f"  rejected    {sum(rejected.values())}{listed}",
     ]  # fmt: skip
     return "\n".join(lines)

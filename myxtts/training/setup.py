@@ -108,10 +108,11 @@ def _packed_settings(feed: Feed | FileFeed) -> dict[str, Any]:
 def _learnt(feed: Feed | FileFeed, symbols: Sequence[str]) -> list[str]:
     """The symbols that occur in the feed's texts."""
     counts = np.zeros(len(symbols), np.int64)
-    for tokens in [cache.tokens for cache in feed.caches] if isinstance(feed, Feed) else [feed.listing.tokens]:
+    packed = isinstance(feed, Feed)
+    for tokens in (part for cache in feed.caches for part in cache.token_parts()) if packed else [feed.listing.tokens]:
         for start in range(0, len(tokens), _TOKENS_AT_ONCE):
             some = tokens[start : start + _TOKENS_AT_ONCE]
-            if isinstance(feed, Feed) and impossible_tokens(some, len(symbols)):
+            if packed and impossible_tokens(some, len(symbols)):
                 raise CacheDamaged(_foreign_tokens(feed, len(symbols)))
             counts += np.bincount(some, minlength=len(symbols))
     return [symbol for symbol, count in zip(symbols, counts, strict=True) if count]
@@ -119,7 +120,8 @@ def _learnt(feed: Feed | FileFeed, symbols: Sequence[str]) -> list[str]:
 
 def _foreign_tokens(feed: Feed, symbols: int) -> str:
     """One flipped bit is enough, and numpy would count up to it: 8 GB for bit 30."""
-    folder = next(cache.folder for cache in feed.caches if impossible_tokens(cache.tokens, symbols))
+    parts = ((cache.folder, part) for cache in feed.caches for part in cache.token_parts())
+    folder = next(folder for folder, part in parts if impossible_tokens(part, symbols))
     return f"{folder}: tokens.npy is damaged, it holds ids of no symbol: run 'myxtts verify {folder} --fix CORPUS'"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from myxtts.cache.fit import settle
+from myxtts.cache.open import open_cache
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
@@ -35,7 +36,7 @@ def start_training(
     """Train on a cache, validating on a part of it or on another one. Returns the trainer's summary."""
     prepare_tensorflow(config)  # before the first tensor: a GPU's memory cannot be told to grow later
     vocoder = config.model.part == "vocoder"
-    config = for_vocoder(config) if vocoder else settle_start(config, Cache(cache, verify=False))
+    config = for_vocoder(config) if vocoder else settle_start(config, open_cache(cache, verify=False))
     train, val = feeds_for(config, cache, validation, tracks=("audio",) if vocoder else ())
     model = model_for(config, train)
     return XTTSTrainer(config, model, run, resume_command, replan=replan).train(train, val)
@@ -55,10 +56,10 @@ def feeds_for(
     config: XTTSConfig, cache: Path, validation: Path | None, tracks: Sequence[str] = ()
 ) -> tuple[Feed, Feed | None]:
     """`tracks`: what is needed of each clip besides its mel."""
-    opened = Cache(cache, config.data.cache_verification)
+    opened = open_cache(cache, config.data.cache_verification)
     if validation is not None:
         train = Feed(opened, config, tracks=tracks)
-        return train, _validation_feed(config, Cache(validation, config.data.cache_verification), None, train)
+        return train, _validation_feed(config, open_cache(validation, config.data.cache_verification), None, train)
     sides = split(opened)
     train = Feed(opened, config, utterances=sides.train, tracks=tracks)
     rows = sides.validation[0]
