@@ -1,4 +1,4 @@
-"""The cache.json of a cache in shards, made of those of its shards: whatever has become of them, it says what is there."""
+"""The cache.json of a cache in shards, made of those of its shards: it says what is there now."""
 
 from __future__ import annotations
 

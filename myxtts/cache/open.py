@@ -16,9 +16,11 @@ from typing import Any
 from myxtts.cache.changes import describe_changes
 from myxtts.cache.fit import READING, Misfit, misfits, outdated, refuse, settings_in
 from myxtts.cache.manifest import is_cache, load_manifest
+from myxtts.cache.mirrored import REMOTE, MirroredCache, mirror_index
 from myxtts.cache.pack import ProgressCallback, count_utterances, default_cache, digest_of, load_table, pack
 from myxtts.cache.publish import clear_leftovers
 from myxtts.cache.reader import Cache
+from myxtts.cache.remote import is_address
 from myxtts.cache.settings import PackSettings
 from myxtts.cache.sharded import ShardedCache
 from myxtts.config.config import DataConfig, XTTSConfig
@@ -36,7 +38,9 @@ def hidden(corpus: Corpus) -> AbstractContextManager[ProgressCallback | None]:
 
 
 def open_cache(path: Path | str, verify: bool = True) -> Cache:
-    """The cache at a path, in one piece or in shards."""
+    """The cache at a path, in one piece or in shards; or of the mirror of one that is at an address."""
+    if (Path(path) / REMOTE).is_file():
+        return MirroredCache(path, verify)
     sharded = "shards" in load_manifest(Path(path))
     return ShardedCache(path, verify) if sharded else Cache(path, verify)
 
@@ -52,7 +56,10 @@ def open_or_pack(
 ) -> Cache:
     """The cache at a path, or that of the corpus there. `mode` precompute asks for mel frames whatever the settings
     say; `overwrite` packs a corpus anew with the settings of the config alone."""
-    path, data = Path(path), config.data
+    data = config.data
+    if is_address(path):
+        path = mirror_index(str(path), data.mirror_dir, data.mirror_gb)
+    path = Path(path)
     if is_cache(path):
         _check_alone(path, data, mode)
         return open_cache(path, data.cache_verification)

@@ -21,6 +21,7 @@ from myxtts.cache.format import (
     column_file,
     index_columns,
     npy_header,
+    payload_files,
     row_bytes,
     track_file,
     tracks_in,
@@ -43,7 +44,7 @@ class Index:
 
     def __init__(self, folder: Path | str, verify: bool = True, payload: bool = True):
         """`verify` also hashes the index (0.1 s for a million utterances) and looks whether it is possible at all.
-        Without `payload` the tracks need not be there."""
+        Without `payload` the large files need not be there."""
         self.folder = Path(folder)
         self.body = load_manifest(self.folder)
         if "shards" in self.body:
@@ -182,12 +183,10 @@ class Cache(Index):
         return {name: (self.folder / name).stat().st_size for name in (MANIFEST, *self.body["lengths"])}
 
 
-def check_files(
-    folder: Path, body: dict[str, Any], hash_index: bool, payload: bool = True
-) -> list[tuple[str, str]]:
+def check_files(folder: Path, body: dict[str, Any], hash_index: bool, payload: bool = True) -> list[tuple[str, str]]:
     """(file, what is wrong) of the files as a whole: missing, wrong length, wrong header, damaged index."""
     found = {}
-    left_out = () if payload else tuple(map(track_file, TRACKS))
+    left_out = () if payload else payload_files(TRACKS)
     for name, rows in body["lengths"].items():
         if name in left_out:
             continue

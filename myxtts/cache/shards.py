@@ -1,8 +1,8 @@
 """Packs a corpus as a cache in shards: each is a complete cache of its own, made by one task of any executor.
 
-Cut by rows, not by workers, so however many there are, the bytes are the same. A task is the packer itself, which leaves
-a finished shard as it is and goes on with one that a kill has left: so a run that died is repeated, and costs only what
-was unfinished. What the shards must agree on, the numbers of tokens, is settled when all are there: each symbol that is
+Cut by rows, not by workers, so however many there are, the bytes are the same. A task is the packer itself, which
+leaves a finished shard as it is and goes on with one that a kill has left: so a run that died is repeated, and costs
+only what was unfinished. What the shards must agree on, the numbers of tokens, is settled when all are there: each symbol that is
 new gets the number that packing in one piece would have given it, and the few shards that counted otherwise are
 numbered again. To read all texts first would have cost a third more: eSpeak takes 0.27 ms a sentence.
 """
@@ -213,7 +213,8 @@ def pack_shard(
     with _one_at_a_time:
         for attempt in range(_LOCKED_TRIES):
             try:
-                return _pack_or_note(part, Path(place), settings, table, threads)
+                _pack_or_note(part, Path(place), settings, table, threads)
+                return
             except CacheLocked:  # by a worker that was taken for lost and lives
                 if attempt == _LOCKED_TRIES - 1:
                     raise

@@ -1,4 +1,4 @@
-"""Files of one type as one array: a stretch of addresses is reserved once, and each file is mapped into its place there.
+"""Files of one type as one array: a stretch of addresses is reserved once, and each file is mapped into its place.
 
 A gather then reads from any of a thousand files by one row number, and a file can come and go while the array, and the
 tensor that was made of it, stay. Files begin at multiples of both a page and a row, so that their rows, which follow a

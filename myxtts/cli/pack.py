@@ -36,8 +36,8 @@ def add(verbs: Any) -> None:
     parser.add_argument("--workers", metavar="N", type=positive,
                         help="threads (default: one per core; with --dask one per worker process)")  # fmt: skip
     parser.add_argument("--dask", metavar="ADDRESS",
-                        help="pack in shards, on the Dask cluster of this scheduler; local:N: N processes here")  # fmt: skip
-    parser.add_argument("--shard-rows", metavar="N", type=positive, help="rows of the corpus in a shard (default: 2048)")
+                        help="pack in shards on a Dask cluster: of this scheduler, or local:N processes")  # fmt: skip
+    parser.add_argument("--shard-rows", metavar="N", type=positive, help="rows of a shard (default: 2048)")
     parser.add_argument("--rebuild", action="store_true", help="pack again even if there is a cache")
     add_corpus_flags(parser)
     add_config_flags(parser)

@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> Result:
     config, folder = _settled(arguments)
     if arguments.reset:
         _confirm(folder, arguments.yes)
-    cache = cache_of(Path(config.data.dataset_path), config)
+    cache = cache_of(config.data.dataset_path, config)
     validation = None if arguments.val_data is None else cache_of(arguments.val_data, made_like(cache, config))
     if not config.data.use_tf_native_loading:
         log.warning("--disable-tf-native-loading is for loaders that open a file per utterance: %s is packed, and "

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from myxtts.cache.fit import settle
+from myxtts.cache.mirrored import MirroredCache
 from myxtts.cache.open import open_cache
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
+from myxtts.data.extract import Extract
 from myxtts.data.pipeline import Feed
 from myxtts.errors import CacheMismatch, TrainingError
 from myxtts.models.vocoder_training import VocoderTraining
@@ -64,7 +66,11 @@ def feeds_for(
     train = Feed(opened, config, utterances=sides.train, tracks=tracks)
     rows = sides.validation[0]
     usable = rows[opened.columns["n_frames"][rows] <= config.data.max_mel_frames]
-    return train, _validation_feed(config, opened, [usable], train) if len(usable) else None
+    if not len(usable):
+        return train, None
+    if isinstance(opened, MirroredCache):  # of which each shard may hold one
+        return train, _validation_feed(config, Extract(opened, usable), None, train)
+    return train, _validation_feed(config, opened, [usable], train)
 
 
 def _validation_feed(config: XTTSConfig, cache: Cache, utterances: Any, train: Feed) -> Feed:

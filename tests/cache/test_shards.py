@@ -173,7 +173,8 @@ def test_a_shard_of_another_cache_is_not_taken(sharded, tmp_path):
     shutil.copytree(sharded / "00000.cache", tmp_path / "mixed.cache" / "00001.cache")
     with pytest.raises(CacheDamaged, match="is not the shard that"):
         open_cache(tmp_path / "mixed.cache")
-    assert [str(damage) for damage in verify(tmp_path / "mixed.cache")] == ["00001.cache/cache.json is of another cache"]
+    found = verify(tmp_path / "mixed.cache")
+    assert [str(damage) for damage in found] == ["00001.cache/cache.json is of another cache"]
 
 
 def test_a_corpus_is_added_as_a_shard(corpus, tmp_path):
