@@ -145,7 +145,7 @@ class Mirror:
                     self._changed.wait(_LEAVING_SECONDS)
                 self._fetching[number] = self._bytes(number)
             try:
-                whole = all([self._fetch_file(number, name) for name in self.names])
+                whole = all(self._fetch_file(number, name) for name in self.names)
             except (MyXTTSError, OSError) as error:
                 self._fail(error)
                 return

@@ -72,6 +72,8 @@ class Remote:
                     yield piece
                     if left == 0:
                         return
+                if answer.length:  # of what was promised: a connection that ends early is no error to `read`
+                    raise self._explained(name, f"it was cut off {answer.length} bytes before its end")
         except urllib.error.HTTPError as error:
             if error.code == 416:  # the range begins at the end: nothing is left
                 return

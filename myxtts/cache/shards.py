@@ -2,9 +2,9 @@
 
 Cut by rows, not by workers, so however many there are, the bytes are the same. A task is the packer itself, which
 leaves a finished shard as it is and goes on with one that a kill has left: so a run that died is repeated, and costs
-only what was unfinished. What the shards must agree on, the numbers of tokens, is settled when all are there: each symbol that is
-new gets the number that packing in one piece would have given it, and the few shards that counted otherwise are
-numbered again. To read all texts first would have cost a third more: eSpeak takes 0.27 ms a sentence.
+only what was unfinished. What the shards must agree on, the numbers of tokens, is settled when all are there: each
+symbol that is new gets the number that packing in one piece would have given it, and the few shards that counted
+otherwise are numbered again. To read all texts first would have cost a third more: eSpeak takes 0.27 ms a sentence.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class _Work:
 
     def finish(self) -> dict[str, Any]:
         """The cache.json over all shards, written; nothing else is left in the folder."""
-        part = {"corpus": self._corpus.defaults, "name": name_as_text(self._corpus.folder.name)}
+        part: dict[str, Any] = {"corpus": self._corpus.defaults, "name": name_as_text(self._corpus.folder.name)}
         part |= {"digest": self._digest.value(), "rows": sum(self._rows)}
         for path in self._building.iterdir():
             number = shard_number(path.name)

@@ -89,7 +89,7 @@ class Order:
         self.seed = seed
         self.buckets = tuple(Bucket(c, f, t, b) for c, table in enumerate(tables) for b, f, t in table.shapes)
         self.largest_batch = max(bucket.batch for bucket in self.buckets)
-        self.tables = _tabulate(tables, _shares(tables, cache_weights, utterance_weights))
+        self.tables: Any = _tabulate(tables, _shares(tables, cache_weights, utterance_weights))
         self.steps_per_epoch = int(self.tables.last_batch[-1])
         self._keys = {purpose: stream(seed, purpose) for purpose in (_BATCHES, _SLOTS, _OFFSETS)}
 

@@ -68,8 +68,9 @@ class ShardOrder(Order):
         rows, columns = np.array([grid(int(n))[1:] for n in count.ravel()]).T
         last = np.cumsum(count)
         bucket = np.broadcast_to(np.arange(len(size)), count.shape)
-        cell = (last - count.ravel(), np.broadcast_to(size, count.shape).ravel(), count.ravel(), rows, columns)
-        cell = (*cell, own.ravel(), (first_slot + first * size).ravel(), bucket.ravel())
+        sizes = np.broadcast_to(size, count.shape).ravel()
+        cell = (last - count.ravel(), sizes, count.ravel(), rows, columns, own.ravel(),
+                (first_slot + first * size).ravel(), bucket.ravel())  # fmt: skip
         in_window = count.sum(axis=1)
         grids = np.array([grid(int(n)) for n in in_window])
         window = np.column_stack([np.cumsum(in_window) - in_window, grids])
@@ -79,7 +80,9 @@ class ShardOrder(Order):
 
     def _pieces(self, tables: Sequence[BucketTable], shard_ends: Sequence[Any]) -> tuple[Any, Any]:
         """Where each bucket's utterances of each shard lie on the line: members are in the order of their shards."""
-        places, pieces, first_member = [], [], 0
+        places: list[NDArray[np.int64]] = []
+        pieces: list[NDArray[np.int64]] = []
+        first_member = first_piece = 0
         line = self._plain.ends
         for cache, (table, ends) in enumerate(zip(tables, shard_ends, strict=True)):
             shards = grid(len(ends))
@@ -90,10 +93,10 @@ class ShardOrder(Order):
                     cuts = np.append(line, 0)[cuts - 1]  # where the weights of those before it end
                     cuts[0] = self._plain.bucket[len(places), 5] * UNIT
                     cuts = np.maximum.accumulate(cuts)
-                of_bucket = (sum(map(len, pieces)), *shards, cache)
+                of_bucket = (first_piece, *shards, cache)
                 places.append(np.column_stack([np.tile(of_bucket, (len(ends), 1)), np.arange(len(ends))]))
                 pieces.append(np.column_stack([cuts[:-1], np.diff(cuts)]))
-                first_member += int(stop - start)
+                first_member, first_piece = first_member + int(stop - start), first_piece + len(ends)
         return np.concatenate(places), np.concatenate(pieces)
 
     def compute(self, steps: Any, tables: Any, xp: Arrays = NUMPY) -> Batches:

@@ -108,14 +108,21 @@ def _packed_settings(feed: Feed | FileFeed) -> dict[str, Any]:
 def _learnt(feed: Feed | FileFeed, symbols: Sequence[str]) -> list[str]:
     """The symbols that occur in the feed's texts."""
     counts = np.zeros(len(symbols), np.int64)
-    packed = isinstance(feed, Feed)
-    for tokens in (part for cache in feed.caches for part in cache.token_parts()) if packed else [feed.listing.tokens]:
+    for tokens in _tokens_of(feed):
         for start in range(0, len(tokens), _TOKENS_AT_ONCE):
             some = tokens[start : start + _TOKENS_AT_ONCE]
-            if packed and impossible_tokens(some, len(symbols)):
+            if isinstance(feed, Feed) and impossible_tokens(some, len(symbols)):
                 raise CacheDamaged(_foreign_tokens(feed, len(symbols)))
             counts += np.bincount(some, minlength=len(symbols))
     return [symbol for symbol, count in zip(symbols, counts, strict=True) if count]
+
+
+def _tokens_of(feed: Feed | FileFeed) -> Iterator[np.ndarray]:
+    if not isinstance(feed, Feed):
+        yield feed.listing.tokens
+        return
+    for cache in feed.caches:
+        yield from cache.token_parts()
 
 
 def _foreign_tokens(feed: Feed, symbols: int) -> str:

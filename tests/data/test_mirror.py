@@ -22,7 +22,7 @@ from myxtts.data.pipeline import Feed
 from myxtts.errors import CacheDamaged, CacheError, ConfigError
 from myxtts.training.split import split
 
-SHARDS, BLOCK_STEPS = 12, 4
+SHARDS, BLOCK_STEPS = 12, 2
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +43,7 @@ def server(sharded, monkeypatch):
     server.close()
 
 
-def mel_gb(cache: Path, shards: int) -> float:
-    """Room for so many of the largest shards."""
-    return shards * max(path.stat().st_size for path in cache.glob("*/mel.npy")) / 1e9
+MOST_BYTES = 1_000_000  # of 1.4 MB of mel
 
 
 def config_for(tmp_path: Path, gb: float = 1.0, **data):
@@ -73,14 +71,15 @@ def on_disk(tmp_path: Path) -> int:
 
 
 def test_batches_are_those_of_the_cache_here_within_the_bound(sharded, server, tmp_path):
-    config = config_for(tmp_path, mel_gb(sharded, 9))
+    config = config_for(tmp_path, MOST_BYTES / 1e9, batch_size=2)
+    assert sum(path.stat().st_size for path in sharded.glob("*/mel.npy")) > 1.2 * MOST_BYTES
     here, there = Feed(open_cache(sharded), config), Feed(open_or_pack(server.address, config), config)
     assert isinstance(there.caches[0], MirroredCache)
     assert here.state(5) == there.state(5)
     assert_same(take(there, 0, 2 * here.steps_per_epoch), take(here, 0, 2 * here.steps_per_epoch))
     assert_same(take(there, 11, 3), take(here, 11, 3))
-    assert there.caches[0].mirror.held_bytes <= config.data.mirror_gb * 1e9
-    assert on_disk(tmp_path) <= config.data.mirror_gb * 1e9
+    assert there.caches[0].mirror.held_bytes <= MOST_BYTES
+    assert on_disk(tmp_path) <= MOST_BYTES
     assert len(server.tracks()) > SHARDS  # some had to go and come again
     assert not any(name.endswith("audio.npy") for name in server.tracks())  # nobody needs it
 
@@ -103,20 +102,21 @@ def test_the_first_batch_comes_before_the_whole_cache(server, tmp_path):
 def test_what_was_cut_off_is_resumed(sharded, server, tmp_path):
     """Every second answer ends in the middle."""
     count = itertools.count()
-    server.spoil = lambda name, content: content[: len(content) // 2] if next(count) % 2 and "mel" in name else content
+
+    def spoil(name: str, content: bytes) -> bytes:
+        return content[: len(content) // 2] if name.endswith("/mel.npy") and next(count) % 2 == 0 else content
+
+    server.spoil = spoil
     config = config_for(tmp_path)
-    feed = Feed(_patiently(server.address, config), config)
+    feed = Feed(open_or_pack(server.address, config), config)
     assert_same(take(feed, 0, 9), take(Feed(open_cache(sharded), config), 0, 9))
     assert any(start for name, start in server.asked if name.endswith("/mel.npy"))
 
 
-def _patiently(address: str, config):
-    """The index is asked for once; whoever is told that it cannot be had asks again."""
-    while True:
-        try:
-            return open_or_pack(address, config)
-        except mirror.Unreachable:
-            continue
+def test_an_index_that_is_cut_off_is_no_index(server, tmp_path):
+    server.spoil = lambda name, content: content[:-9] if name.endswith("index.n_frames.npy") else content
+    with pytest.raises(mirror.Unreachable, match="cut off 9 bytes before its end"):
+        open_or_pack(server.address, config_for(tmp_path))
 
 
 def test_what_comes_damaged_is_fetched_again_and_never_read(sharded, server, tmp_path, caplog):
@@ -160,8 +160,8 @@ def test_what_an_earlier_run_has_fetched_is_kept(server, tmp_path):
     assert server.asked == [("cache.json", 0)]
 
 
-def test_a_bound_that_is_too_small_is_said(sharded, server, tmp_path):
-    config = config_for(tmp_path, max(mel_gb(sharded, 1), 0.001))
+def test_a_bound_that_is_too_small_is_said(server, tmp_path):
+    config = config_for(tmp_path, MOST_BYTES / 1e9, batch_size=56)  # one batch of all shards
     with pytest.raises(CacheError, match="needed at once, .* GB, and data.mirror_gb is"):
         take(Feed(open_or_pack(server.address, config), config), 0, 1)
 
