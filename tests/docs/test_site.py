@@ -21,6 +21,7 @@ TRANSLATED = (
     "index",
     "quick-start",
     "corpus",
+    "large-corpora",
     "training",
     "text",
     "evaluating",
