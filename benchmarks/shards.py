@@ -1,7 +1,7 @@
 """Caches in shards: does packing grow with processes, and does a mirror keep an accelerator fed?
 
-    python benchmarks/shards.py --pack [--utterances 3000]        one and two processes of a local Dask cluster, in turns
-    python benchmarks/shards.py --mirror [--utterances 1500]      a server of 50 MB/s, a step of 20 ms, against the disk
+    python benchmarks/shards.py --pack        one and two processes of a local Dask cluster, in turns
+    python benchmarks/shards.py --mirror      a server of 50 MB/s, a step of 20 ms, against the disk
 
 Limits: for packing, the CPU seconds of one process shared by two; for the mirror, the same feed on the same disk.
 """
@@ -146,18 +146,23 @@ def main() -> None:
         print(json.dumps(found))
         return
     if "pack" in found:
-        pack = found["pack"]
-        print(
-            f"pack {pack['utterances']} utterances: one process {pack['wall_s'][1]:.2f} s, two {pack['wall_s'][2]:.2f} s"
-        )
-        print(f"ratio {pack['ratio']:.2f} (bar {RATIO_BAR}); CPU {pack['cpu_s'][1]:.1f} and {pack['cpu_s'][2]:.1f} s; cores "
-              f"that were given: {pack['cores_used'][1]:.2f} and {pack['cores_used'][2]:.2f}")  # fmt: skip
+        print_pack(found["pack"])
     if "mirror" in found:
-        mirror = found["mirror"]
-        print(f"mirror of {mirror['mel_mb']:.0f} MB at {LINK_BYTES / 1e6:.0f} MB/s, step {STEP_MS:g} ms: first batch after "
-              f"{mirror['first_batch_s']:.1f} s and {mirror['first_batch_mb']:.0f} MB")  # fmt: skip
-        print("use: " + ", ".join(f"{name} {au:.3f}" for name, au in mirror["use"].items()))
-        print(f"after the first epoch {mirror['later_of_disk']:.3f} of the disk's (bar {USE_BAR})")
+        print_mirror(found["mirror"])
+
+
+def print_pack(found: dict[str, Any]) -> None:
+    wall, cpu, cores = found["wall_s"], found["cpu_s"], found["cores_used"]
+    print(f"pack {found['utterances']} utterances: one process {wall[1]:.2f} s, two {wall[2]:.2f} s")
+    print(f"ratio {found['ratio']:.2f} (bar {RATIO_BAR}); CPU {cpu[1]:.1f} and {cpu[2]:.1f} s")
+    print(f"cores that the machine gave them: {cores[1]:.2f} and {cores[2]:.2f}")
+
+
+def print_mirror(found: dict[str, Any]) -> None:
+    print(f"mirror of {found['mel_mb']:.0f} MB of mel at {LINK_BYTES / 1e6:.0f} MB/s, step {STEP_MS:g} ms")
+    print(f"first batch after {found['first_batch_s']:.1f} s and {found['first_batch_mb']:.0f} MB, index included")
+    print("use: " + ", ".join(f"{name} {au:.3f}" for name, au in found["use"].items()))
+    print(f"after the first epoch {found['later_of_disk']:.3f} of the disk's (bar {USE_BAR})")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@ import logging
 import os
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from pathlib import Path
+from typing import Any
 
 import xxhash
 
@@ -45,6 +47,7 @@ class Mirror:
         self._wanted: dict[Hashable, list[int]] = {}
         self._pinned: dict[Hashable, set[int]] = {}
         self._left: dict[Hashable, float] = {}  # who reads no more, since when
+        self._gone: weakref.WeakSet[Any] = weakref.WeakSet()
         self._fetching: dict[int, int] = {}  # shard -> the bytes that are kept free for it
         self._failed: MyXTTSError | None = None
         self._trouble = ""
@@ -84,6 +87,8 @@ class Mirror:
             while missing := [number for number in now if not self._map(number)]:
                 if self._failed is not None:
                     raise self._failed
+                if who in self._gone:
+                    raise CacheError("nobody waits for these batches any more")
                 self._changed.wait(1.0)
                 if time.monotonic() - said > _SAY_SECONDS:
                     said = time.monotonic()
@@ -94,6 +99,7 @@ class Mirror:
         """Somebody reads no more: what he kept may go, once batches that are still in the making are made."""
         with self._changed:
             self._left[who] = time.monotonic()
+            self._gone.add(who)
             self._wanted.pop(who, None)
             self._changed.notify_all()
 

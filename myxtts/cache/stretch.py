@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myxtts.cache import cut_off
-from myxtts.cache.format import HEADER_BYTES, array_type, row_bytes
+from myxtts.cache.format import HEADER_BYTES, array_type, padding_row, row_bytes
 from myxtts.errors import CacheError
 
 _MAP_FIXED, _MAP_NORESERVE = 0x10, 0x4000  # mman.h; Python has no names for them
@@ -39,13 +39,14 @@ def lay_out(lengths: Sequence[int], names: Sequence[str]) -> NDArray[np.int64]:
     unit = math.lcm(*(math.lcm(mmap.PAGESIZE, width) // width for width in widths))
     header = -(-HEADER_BYTES // min(widths))
     units = -(-(np.array(lengths, np.int64) + header) // unit)
-    return (np.cumsum(units) - units) * unit
+    return (np.cumsum(units) - units + 1) * unit  # the first unit is that of the padding row
 
 
 class Stretch:
     """`array` [rows, ...] over the places of files with `lengths` rows each, which begin at `first_row` [files].
 
-    What lies between two files reads as zeros, so that the whole can be copied.
+    Row 0 is the padding row, whichever files are there. What lies between two files reads as zeros, so that the whole
+    can be copied.
     """
 
     def __init__(self, name: str, lengths: Sequence[int], first_row: NDArray[np.int64]):
@@ -59,6 +60,7 @@ class Stretch:
         # As long as there is an array over it; not at exit, when threads of TensorFlow may still be reading.
         weakref.finalize(memory, _libc.munmap, self._base, n_bytes).atexit = False
         self.array: NDArray[Any] = np.frombuffer(memory, dtype).reshape(-1, *shape)
+        self.array[: len(padding_row(name))] = padding_row(name)
 
     def put(self, number: int, path: Path) -> None:
         """Map a whole file into its place."""

@@ -16,6 +16,7 @@ from myxtts.data.order import Order
 from myxtts.data.shard_order import ShardOrder
 from myxtts.errors import MyXTTSError
 
+GATE = "wait_for_shards"  # what the stage of a pipeline is called: the doctor takes no offence at it
 _STREAMS = 4  # iterators over one dataset that may be under way at once
 _BLOCKS_KEPT = 2  # behind the one that is asked for, batches of the one before may still be in the making
 _WINDOWS_AHEAD = 64

@@ -12,7 +12,6 @@ A batch is a dict; B, F and T are its bucket's batch size, frames and tokens, R 
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Generator, Sequence
 from functools import cached_property
@@ -27,7 +26,7 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.ahead import ahead, elements
 from myxtts.data.device import stage
-from myxtts.data.gate import Gate
+from myxtts.data.gate import GATE, Gate
 from myxtts.data.graph import GraphOrder, Tensors, tensorflow_arrays
 from myxtts.data.memory import aligned_copy, keep_freed_batches
 from myxtts.data.order import END_OF_TIME, shard_rows
@@ -80,7 +79,7 @@ class Feed(Plan):
         blocks = tf.data.Dataset.range(start_step, stop, _BLOCK_STEPS)
         if self._mirrored:
             self._gate = Gate(self.order, self.caches, self.payload, replica, replicas)
-            blocks = blocks.map(plain(functools.partial(_pass, self._gate, stop)))
+            blocks = blocks.map(plain(_passing(self._gate, stop)))
         steps = blocks.map(plain(lambda first: self._locate(tf.range(first, tf.minimum(first + _BLOCK_STEPS, stop)))))
         steps = steps.unbatch()
         if replicas > 1:
@@ -239,17 +238,21 @@ class Source:
         return {"reference_audio": tf.gather(self.payload["audio"], tf.where(inside, first[:, None] + place, 0))}
 
 
-def _pass(gate: Gate, stop: int, first: Any) -> Any:
-    """The first step of a block, when its shards are here. The one call of Python in the feed, once in 64 steps and
-    for a cache at an address only: while it waits, it holds no lock that others need."""
+def _passing(gate: Gate, stop: int) -> Any:
+    """From the first step of a block to itself, when its shards are here. The one call of Python in the feed, once in
+    64 steps and for a cache at an address only: while it waits, it holds no lock that others need."""
 
-    def wait(step: np.int64) -> np.int64:
-        gate.wait(int(step), min(int(step) + _BLOCK_STEPS, stop))
-        return step
+    def wait(first: np.int64) -> np.int64:
+        gate.wait(int(first), min(int(first) + _BLOCK_STEPS, stop))
+        return first
 
-    passed = tf.numpy_function(wait, [first], tf.int64)
-    passed.set_shape([])
-    return passed
+    def pass_gate(first: Any) -> Any:
+        passed = tf.numpy_function(wait, [first], tf.int64)
+        passed.set_shape([])
+        return passed
+
+    pass_gate.__name__ = GATE
+    return pass_gate
 
 
 def _sized(name: str, spec: tf.TensorSpec, batch: int, frames: int, tokens: int) -> tf.TensorSpec:

@@ -193,3 +193,10 @@ def test_what_cannot_be_mirrored_is_refused(server, cache, tmp_path):
         open_or_pack(f"{server.address}/nowhere", config)
     with pytest.raises(CacheError, match="expected https://"):
         open_or_pack("ftp://somewhere/voice.cache", config)
+
+
+def test_the_doctor_takes_no_offence_at_the_gate(server, tmp_path):
+    from myxtts.doctor.structure import PYTHON_OPS, structure_of
+
+    config = config_for(tmp_path)
+    assert structure_of(Feed(open_or_pack(server.address, config), config).dataset()).count(PYTHON_OPS) == 0
