@@ -20,6 +20,7 @@ from typing import Any
 
 import xxhash
 
+from myxtts.cache import cut_off
 from myxtts.cache.format import HEADER_BYTES, array_type, hash_column, row_bytes
 from myxtts.cache.reader import Index
 from myxtts.cache.remote import Remote, Unreachable
@@ -195,6 +196,7 @@ class Mirror:
             for name in self.names:
                 self._cache.stretches[name].take(number)
         for name in self.names:
+            cut_off.forget(self._path(number, name))
             self._path(number, name).unlink(missing_ok=True)
         del self._held[number]
 

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.cache.open import open_cache
 
     config = load_config_with_data(arguments)
-    cache = cache_of(Path(config.data.dataset_path), config)
+    cache = cache_of(config.data.dataset_path, config)
     loaders = arguments.loaders.split(",") if arguments.loaders else usable_loaders(open_cache(cache))
     with progress_bar(len(loaders) + 1, "measuring", "loader") as bar:
 

@@ -1,9 +1,10 @@
-"""Training from an S3 server that is killed and stopped under it: it waits, and ends as it would have on the disk."""
+"""Training from an S3 server that is killed under it and slow when it is back: it waits, and ends as on the disk."""
 
+import contextlib
 import json
 import os
-import signal
 import socket
+import socketserver
 import subprocess
 import sys
 import threading
@@ -24,33 +25,61 @@ from myxtts.corpus.read import open_corpus
 RUN = Path(__file__).parents[1] / "training" / "small_run.py"
 
 
+class Door:
+    """A port that leads to whatever server there is, slowly if it is told to; while there is none, it is shut."""
+
+    def __init__(self) -> None:
+        self.target: int | None = None
+        self.pause_s = 0.0
+        outer = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                if outer.target is None:
+                    return
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", outer.target)) as server:
+                    asked = threading.Thread(target=pump, args=(self.request, server), daemon=True)
+                    asked.start()
+                    pump(server, self.request)
+
+        def pump(source: socket.socket, sink: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                while piece := source.recv(1 << 16):
+                    time.sleep(outer.pause_s)
+                    sink.sendall(piece)
+            with contextlib.suppress(OSError):
+                sink.shutdown(socket.SHUT_RDWR)
+
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
 class S3:
-    """moto's server in a process of its own. What it holds dies with it."""
+    """moto's server in a process of its own, with a cache in it. What it holds dies with it."""
 
     def __init__(self, folder: Path):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        self._folder = folder
-        self.environment = {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self._port}",
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_REGION": "us-east-1",
-        }
-        self.start()
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self._port)]
-        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        self._ask("PUT", "bucket", b"", patience=120)
-        for path in sorted(self._folder.rglob("*")):
+            self.port = free.getsockname()[1]
+        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)]
+        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self._put("bucket", b"", patience=120)
+        for path in sorted(folder.rglob("*")):
             if path.is_file():
-                self._ask("PUT", f"bucket/voice.cache/{path.relative_to(self._folder)}", path.read_bytes())
+                self._put(f"bucket/voice.cache/{path.relative_to(folder)}", path.read_bytes())
 
-    def _ask(self, method: str, key: str, content: bytes, patience: float = 0) -> None:
-        request = urllib.request.Request(f"{self.environment['AWS_ENDPOINT_URL']}/{key}", content, method=method)
+    def _put(self, key: str, content: bytes, patience: float = 0) -> None:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{key}", content, method="PUT")
         request.add_header("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request")
+        request.add_header("Content-Type", "application/octet-stream")
         until = time.monotonic() + patience
         while True:
             try:
@@ -61,40 +90,44 @@ class S3:
                     raise
                 time.sleep(0.2)
 
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
 
 
 @pytest.mark.slow
-def test_training_outlives_a_server_that_is_killed_and_stopped(tmp_path):
+def test_training_outlives_a_server_that_is_killed_and_slow(tmp_path):
     corpus, cache = write_corpus(tmp_path / "voice", 40, (0.4, 1.2)), tmp_path / "voice.cache"
     with ThreadPoolExecutor(2) as executor:
         pack_shards(open_corpus(corpus), cache, PackSettings.from_config(feed_config().data), executor, shard_rows=4)
-    server = S3(cache)
-    mirrors = tmp_path / "mirrors"
+    door, mirrors, servers = Door(), tmp_path / "mirrors", [S3(cache)]
+    door.target = servers[0].port
+    environment = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{door.port}", "AWS_ACCESS_KEY_ID": "test",
+                   "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}  # fmt: skip
+    trouble = threading.Thread(target=make_trouble, args=(door, servers, cache, mirrors))
     try:
-        trouble = threading.Thread(target=make_trouble, args=(server, mirrors))
         trouble.start()
-        there = train("s3://bucket/voice.cache", tmp_path / "there", mirrors, server.environment)
+        there = train("s3://bucket/voice.cache", tmp_path / "there", mirrors, environment)
         trouble.join()
     finally:
-        server.close()
+        for server in servers:
+            server.kill()
+        door.close()
     here = train(cache, tmp_path / "here", mirrors, {})
+    assert len(servers) == 2
     assert len(there) == len(here) == 12
     np.testing.assert_allclose(there, here, rtol=1e-4)
 
 
-def make_trouble(server: S3, mirrors: Path) -> None:
-    """As soon as the first shard is there the server dies with all it has; when it is back, it stands still."""
+def make_trouble(door: Door, servers: list[S3], cache: Path, mirrors: Path) -> None:
+    """As soon as the first shard is there the server dies; another one takes its place, and the way to it is slow."""
     while not any(mirrors.glob("*/*/mel.npy")):
         time.sleep(0.005)
-    server.close()
-    time.sleep(1)
-    server.start()
-    os.kill(server.process.pid, signal.SIGSTOP)
-    time.sleep(1)
-    os.kill(server.process.pid, signal.SIGCONT)
+    door.target = None
+    servers[0].kill()
+    servers.append(S3(cache))
+    door.pause_s = 0.05
+    door.target = servers[1].port
 
 
 def train(data: Path | str, run: Path, mirrors: Path, environment: dict[str, str]) -> list[float]:
