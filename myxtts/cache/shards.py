@@ -59,6 +59,7 @@ log = logging.getLogger(__name__)
 # 0.8 GB with mel at 6.5 s an utterance: 15 s of a mirror's time at 50 MB/s, two seconds of a worker's.
 SHARD_ROWS = 2048
 _LOCKED_TRIES, _LOCKED_SECONDS = 60, 1.0
+_SEEN_TRIES, _SEEN_SECONDS = 60, 0.5
 _one_at_a_time = threading.Lock()  # in a process: eSpeak lives in global variables
 
 
@@ -104,7 +105,7 @@ class _Work:
     """The shards of one corpus on their way."""
 
     def __init__(self, corpus: Corpus, building: Path, settings: PackSettings, table: TokenTable, threads: int):
-        self._corpus, self._building, self._settings, self._table = corpus, building, settings, table
+        self._corpus, self._building = corpus, building
         self._given = (corpus.folder, corpus.defaults, described(settings), list(table.symbols), threads)
         self._rows: list[int] = []  # of each shard
         self._digest = CorpusDigest()
@@ -153,13 +154,14 @@ class _Work:
         )
 
     def _body(self, number: int) -> dict[str, Any]:
-        body = shard_body(self._building, number)
-        if body is None:
-            raise CacheError(
-                f"a worker has packed {self._building / shard_name(number)}, which is not there: "
-                f"{self._building.parent} must be a folder that this machine and all workers share"
-            )
-        return body
+        for _ in range(_SEEN_TRIES):
+            if (body := shard_body(self._building, number)) is not None:
+                return body
+            time.sleep(_SEEN_SECONDS)  # a network file system may show another machine's work seconds later
+        raise CacheError(
+            f"a worker has packed {self._building / shard_name(number)}, which is not there: {self._building.parent} "
+            "must be a folder that this machine and all workers share"
+        )
 
     def number_alike(self, executor: Executor) -> None:
         """Let all shards number their tokens by one table."""
