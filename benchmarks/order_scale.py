@@ -2,6 +2,7 @@
 
     python benchmarks/order_scale.py            10^4, 10^5, 10^6 utterances
     python benchmarks/order_scale.py --huge     and 10^8, on the index alone; takes about 1.5 GB of memory
+    python benchmarks/order_scale.py --cluster  10^8 utterances in 1,000 shards that 64 workers mirror; the same memory
 
 Each size runs in a process of its own, so that what it keeps is what its process grew by.
 """
@@ -22,6 +23,7 @@ import numpy as np
 from myxtts.data.buckets import plan_buckets
 from myxtts.data.order import Order, balance_weights
 from myxtts.data.references import References
+from myxtts.data.shard_order import ShardOrder
 
 FRAMES_PER_SECOND = 22050 / 256
 STEP_MS_BAR, PLAN_MB_BAR = 1.0, 200.0
@@ -84,6 +86,72 @@ def measure(n: int, weighted: bool) -> dict[str, Any]:
     }
 
 
+CLUSTER = {"utterances": 10**8, "shards": 1000, "workers": 64, "shuffle_shards": 64, "batch": 2048}
+MEL_FRAME_BYTES, LINK_BYTES = 160, 50e6
+TOKEN_BYTES, INDEX_BYTES = 4, 200  # of an utterance's tokens, each; of its line in the index, id and text included
+
+
+def measure_cluster(utterances: int, shards: int, workers: int, shuffle_shards: int, batch: int) -> dict[str, Any]:
+    """One epoch of all workers, window by window: what each would have to fetch that it did not just have."""
+    n_frames, n_tokens = lengths(utterances)
+    ends = np.arange(1, shards + 1) * utterances // shards
+    shard_bytes = np.add.reduceat(n_frames, np.append(0, ends[:-1]), dtype=np.int64) * MEL_FRAME_BYTES
+    index_bytes = utterances * INDEX_BYTES + int(n_tokens.sum(dtype=np.int64)) * TOKEN_BYTES
+    gc.collect()
+    before_mb, start = status_mb("VmRSS"), time.perf_counter()
+    table = plan_buckets(n_frames, n_tokens, batch_size=batch, max_buckets=8, max_frames=1720)
+    order = ShardOrder(0, table, [ends], shuffle_shards)
+    planned = time.perf_counter()
+    order.batch(0)
+    first_batch_s = time.perf_counter() - start
+    kept_mb = status_mb("VmRSS") - before_mb
+    needs = [[order.shards_of(0, window, worker, workers)[0] for window in range(order.windows)]
+             for worker in range(workers)]  # fmt: skip
+    fetched = [_fetched(need, shard_bytes) for need in needs]
+    held = [max(_held(need, shard_bytes)) for need in needs]
+    first = [int(shard_bytes[need[0]].sum()) for need in needs]
+    return {
+        "utterances": utterances, "shards": shards, "workers": workers, "windows": order.windows,
+        "steps_per_epoch": order.steps_per_epoch, "plan_s": planned - start, "first_batch_s": first_batch_s,
+        "step_ms": step_ms(order, 100), "kept_mb": kept_mb, "peak_mb": status_mb("VmHWM"),
+        "mel_gb": int(shard_bytes.sum()) / 1e9, "index_gb": index_bytes / 1e9,
+        "fetched_gb": {"mean": float(np.mean(fetched)) / 1e9, "most": max(fetched) / 1e9},
+        "mirror_gb": max(held) / 1e9, "first_window_gb": max(first) / 1e9,
+        "first_window_s": max(first) / LINK_BYTES,
+    }  # fmt: skip
+
+
+def _fetched(need: list[np.ndarray], shard_bytes: np.ndarray) -> int:
+    """Bytes of an epoch, where the shards of the window before are still there."""
+    new = [np.setdiff1d(now, before) for before, now in zip([np.empty(0, np.int64), *need], need, strict=False)]
+    return sum(int(shard_bytes[shards].sum()) for shards in new)
+
+
+def _held(need: list[np.ndarray], shard_bytes: np.ndarray) -> list[int]:
+    """Bytes of each window and the next one: what a mirror must be able to hold to be ahead."""
+    return [
+        int(shard_bytes[np.union1d(now, then)].sum()) for now, then in zip(need, [*need[1:], need[-1]], strict=True)
+    ]
+
+
+def print_cluster(found: dict[str, Any]) -> None:
+    lost = found["first_window_gb"]
+    print(
+        f"{found['utterances']:,} utterances, {found['mel_gb']:,.0f} GB of mel in {found['shards']:,} shards, "
+        f"{found['workers']} workers, {found['windows']} windows, {found['steps_per_epoch']:,} steps an epoch\n"
+        f"plan              {found['plan_s']:.1f} s and {found['kept_mb']:,.0f} MB kept ({found['peak_mb']:,.0f} MB at "
+        "most, lengths included), the same on every worker\n"
+        f"first batch       {found['first_batch_s']:.1f} s after the lengths are there; any other step "
+        f"{found['step_ms']['median']:.2f} ms\n"
+        f"index and tokens  {found['index_gb']:,.0f} GB, which each worker has whole\n"
+        f"an epoch          a worker fetches {found['fetched_gb']['mean']:,.0f} GB of mel on average, "
+        f"{found['fetched_gb']['most']:,.0f} at most; alone it would fetch {found['mel_gb']:,.0f}\n"
+        f"its mirror        {found['mirror_gb']:,.1f} GB hold this window and the next\n"
+        f"a lost worker     its successor has the plan in {found['plan_s']:.1f} s and fetches up to {lost:,.1f} GB, "
+        f"{found['first_window_s']:,.0f} s at 50 MB/s, before its first step; the others keep theirs"
+    )
+
+
 def in_own_process(n: int, weighted: bool) -> dict[str, Any]:
     command = [sys.executable, __file__, "--one", str(n)] + (["--weighted"] if weighted else [])
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -92,12 +160,17 @@ def in_own_process(n: int, weighted: bool) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--huge", action="store_true", help="also 10^8 utterances, equal weights")
+    parser.add_argument("--cluster", action="store_true", help="10^8 utterances in shards, mirrored by 64 workers")
     parser.add_argument("--json", action="store_true", help="print the measurements as one JSON list")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--weighted", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measure(options.one, options.weighted)))
+        return
+    if options.cluster:
+        measured = measure_cluster(**CLUSTER)
+        print(json.dumps(measured)) if options.json else print_cluster(measured)
         return
     runs = [(n, weighted) for n in (10**4, 10**5, 10**6) for weighted in (False, True)]
     results = [in_own_process(*run) for run in runs + ([(10**8, False)] if options.huge else [])]

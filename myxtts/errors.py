@@ -13,6 +13,7 @@ MyXTTSError
 ├── DiagnosisError       a pipeline cannot be measured
 ├── CacheError           a cache cannot be used
 │   ├── CacheLocked      another process is writing it
+│   ├── NothingPacked    every row of a corpus was rejected
 │   ├── CacheMismatch    it was made with other settings or from another state of the corpus
 │   └── CacheDamaged     its bytes are not those that were written
 └── CheckpointError      a checkpoint or model cannot be used
@@ -96,6 +97,10 @@ class CacheError(MyXTTSError):
 
 
 class CacheLocked(CacheError):
+    pass
+
+
+class NothingPacked(CacheError):
     pass
 
 

@@ -5,10 +5,12 @@ The table below names for each key another value and where to look. A key withou
 
 import dataclasses
 import functools
+import json
 import os
 import shutil
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
@@ -19,12 +21,15 @@ import pytest
 import soundfile
 import tensorflow as tf
 from corpora import feed_config, write_corpus
+from loopback import FolderServer
 from small_models import describe, make_batch, make_model
 from training.small_run import SMALL
 from training.stand_in import StandInModel
 
+from myxtts.cache.open import open_cache, open_or_pack
 from myxtts.cache.reader import Cache
 from myxtts.cache.settings import PackSettings
+from myxtts.cache.shards import pack_shards
 from myxtts.config.config import DataConfig, ModelConfig, TrainingConfig, XTTSConfig
 from myxtts.data.ljspeech import LJSpeechDataset
 from myxtts.data.pipeline import Feed
@@ -141,6 +146,31 @@ def plan(config, place):
 
 def order(config, place):
     return feed_of(config, place).order.batch(0).utterances.tolist()
+
+
+def in_shards(place) -> Path:
+    """The corpus in twelve shards, packed once."""
+    folder = place.parent / "shards" / "voice.cache"
+    with ThreadPoolExecutor(1) as executor:
+        corpus = LJSpeechDataset(place, feed_config()).corpus
+        pack_shards(corpus, folder, PackSettings.from_config(feed_config().data), executor, shard_rows=2)
+    return folder
+
+
+def shard_order(config, place):
+    """The shards that an epoch begins with."""
+    made = Plan(open_cache(in_shards(place)), config)
+    return made.describe()["windows"], made.order.batch(0).utterances.tolist()
+
+
+def mirror(config, place):
+    """Where shards of a cache at an address are kept, and how many bytes of them."""
+    server = FolderServer(in_shards(place))
+    try:
+        cache = open_or_pack(server.address, config)
+        return cache.folder.parent, json.loads((cache.folder / "remote.json").read_bytes())["limit_bytes"]
+    finally:
+        server.close()
 
 
 def batch_fields(config, place):
@@ -392,6 +422,9 @@ TABLE = {
     "data.enhanced_gpu_prefetch": (False, feed_stages),
     "data.optimize_cpu_gpu_overlap": (False, made_ahead),
     "data.prefetch_to_gpu": (False, feed_stages),
+    "data.shuffle_shards": (2, shard_order),
+    "data.mirror_dir": ("PLACE", mirror),
+    "data.mirror_gb": (0.5, mirror),
     "data.auto_tune_performance": (False, train_verb),
     "data.auto_rebuild_token_cache": (False, functools.partial(rebuilt, {"text_blank": True})),
     "data.auto_rebuild_mel_cache": (False, functools.partial(rebuilt, {"trim_db": 20.0})),

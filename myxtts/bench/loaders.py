@@ -19,6 +19,7 @@ import soundfile
 
 from myxtts.bench.emulator import break_even_ms, emulate, run_controls
 from myxtts.cache.fit import settle
+from myxtts.cache.open import open_cache
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.file_feed import KINDS, FileFeed
@@ -51,7 +52,7 @@ def bench(
 
     Rates are those of as many batches as come in two seconds, or of `drained_batches`.
     """
-    cache = Cache(cache_folder)
+    cache = open_cache(cache_folder)
     config = XTTSConfig(settle(config.data, [cache]), config.model, config.training)
     loaders = usable_loaders(cache) if loaders is None else loaders
     unknown = [name for name in loaders if name not in LOADERS]
@@ -95,7 +96,7 @@ def _measure(
     drained_batches: int | None,
 ) -> dict[str, Any]:
     with ExitStack() as stack:
-        source = _prepare(name, Cache(cache_folder), config, folder, stack)
+        source = _prepare(name, open_cache(cache_folder), config, folder, stack)
         row: dict[str, Any] = {}
         if cold:
             row["still_in_memory"] = drop_pages(_files_of(name, cache_folder, folder))

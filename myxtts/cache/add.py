@@ -14,6 +14,7 @@ from typing import Any
 
 import xxhash
 
+from myxtts.cache.add_shard import add_shard
 from myxtts.cache.fit import outdated, refuse
 from myxtts.cache.format import (
     BLOBS,
@@ -39,6 +40,7 @@ from myxtts.cache.prepare import Packable
 from myxtts.cache.publish import clear_leftovers
 from myxtts.cache.reader import Cache
 from myxtts.cache.settings import PackSettings
+from myxtts.cache.sharded import ShardedCache
 from myxtts.cache.writer import CacheWriter, CorpusDigest
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.several import named_after
@@ -71,6 +73,12 @@ def add(
         clear_leftovers(cache)
         return body
     refuse(cache, outdated(body))  # what this version makes of a text would not be what is in the cache
+    if "shards" in body:
+        grown = add_shard(
+            corpus, cache, body, lambda: _Known(ShardedCache(cache), corpus).place, executor, workers, progress
+        )
+        count_utterances(grown, made=grown["utterances"] - body["utterances"])
+        return grown
     settings = PackSettings.from_manifest(body)
     known = _Known(Cache(cache), corpus)
     start = functools.partial(_start, corpus, cache, body, settings)

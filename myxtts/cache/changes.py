@@ -9,7 +9,6 @@ from pathlib import Path
 
 from myxtts.cache.pack import corpora_in
 from myxtts.cache.reader import Cache
-from myxtts.cache.rejected import read_rejected
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
 from myxtts.features.letters import clean
@@ -35,7 +34,7 @@ def describe_changes(path: Path, corpus: Corpus, cache: Cache) -> str:
 def _changes(corpus: Corpus, cache: Cache) -> Iterator[str]:
     """For each row that is not as it was packed what has become of it."""
     packed = {cache.utterance_id(n): n for n in range(len(cache))}
-    rejected = _rejected_ids(cache)
+    rejected = {row["id"] for row in cache.rejected()}
     for row in corpus.rows():
         if row.id in packed:
             at = packed.pop(row.id)
@@ -50,7 +49,3 @@ def _changes(corpus: Corpus, cache: Cache) -> Iterator[str]:
 def _names(cache: Cache, utterance: int) -> tuple[str, str, str]:
     speaker, language = (int(cache.columns[name][utterance]) for name in ("speaker", "language"))
     return cache.text(utterance), cache.speakers[speaker], cache.languages[language]
-
-
-def _rejected_ids(cache: Cache) -> set[str]:
-    return {row["id"] for row in read_rejected(cache.folder)}

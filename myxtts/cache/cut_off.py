@@ -23,6 +23,11 @@ def remember(path: Path, n_bytes: int) -> None:
     _mapped[path] = n_bytes
 
 
+def forget(path: Path) -> None:
+    """It is no longer mapped, and may go."""
+    _mapped.pop(path, None)
+
+
 def explain_cut_off_files(say: Callable[[str], None]) -> None:
     """From now on a read past the end of a mapped file ends the process with code 2 and what `say` does."""
     if _kept:

@@ -8,6 +8,13 @@
       index.COLUMN.npy      one value per utterance (see INDEX), and the UTF-8 bytes of all ids and texts
       rejected.jsonl        each row of the corpus that is not in here, and why
 
+A cache in shards is a folder of such caches, and its cache.json names them in their order:
+
+    NAME.cache/
+      cache.json            as above, over all shards; `shards` has name, id, rows, utterances, lengths, seal of each
+      00000.cache/ ...      the shards, each a cache of its own
+      00007.rejected.jsonl  in place of a shard of whose rows none could be packed
+
 Every file but the last is a plain `.npy` with a header of exactly 128 bytes, so data begins 64-byte aligned.
 audio.npy, mel.npy and whatever else has one row per frame are the tracks of a cache, one line each in `TRACKS`.
 Row 0 of a track is padding (silence); utterances follow without gaps, in corpus order. `lengths` in cache.json says
@@ -16,6 +23,7 @@ which files there are: a cache that was packed before a track was invented lacks
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +35,7 @@ from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS, mel_settings, pa
 from myxtts.files import REPLACES, place_of
 
 FORMAT = 2  # 2: `corpora`, one entry for each corpus that was packed or added
+SHARDED_FORMAT = 3  # a folder of caches of that format, which are its shards
 MANIFEST = "cache.json"
 REJECTED = "rejected.jsonl"
 JOURNAL = "journal"  # only while it is being built
@@ -99,8 +108,28 @@ def tracks_in(files: Iterable[str]) -> tuple[str, ...]:
     return tuple(track for track in TRACKS if track_file(track) in held)
 
 
+_SHARD = re.compile(r"(\d{5,})\.(cache|cache\.building|rejected\.jsonl)")
+
+
+def shard_name(number: int) -> str:
+    return f"{number:05d}.cache"
+
+
+def shard_rejected(name: str) -> str:
+    """The list of a shard without a single utterance; the others have their own inside."""
+    return f"{name.removesuffix('.cache')}.{REJECTED}"
+
+
+def shard_number(name: str) -> int | None:
+    """Which shard a file or folder of a cache in shards belongs to, if to any."""
+    found = _SHARD.fullmatch(place_of(name))
+    return None if found is None else int(found[1])
+
+
 def is_cache_file(name: str) -> bool:
     """True for the names that a cache, or one that is being built or repaired, may hold."""
+    if shard_number(name) is not None:
+        return True
     index = map(column_file, {**index_columns(TRACKS), **BLOBS})
     return place_of(name) in {MANIFEST, REJECTED, JOURNAL, REPLACES, *payload_files(TRACKS), *index}
 

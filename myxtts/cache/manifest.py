@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from myxtts.cache.format import FORMAT, MANIFEST
+from myxtts.cache.format import FORMAT, MANIFEST, SHARDED_FORMAT
 from myxtts.cache.publish import mend
 from myxtts.cache.validation import impossible_body
 from myxtts.errors import CacheDamaged, CacheError
@@ -42,7 +42,7 @@ def load_manifest(folder: Path) -> dict[str, Any]:
         whole = fingerprint(body)  # half a surrogate is JSON, but no text
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise CacheDamaged(_damaged(path)) from None
-    if version != FORMAT and seal == whole:
+    if version not in (FORMAT, SHARDED_FORMAT) and seal == whole:
         raise CacheError(f"{folder} is cache format {version}, this code reads {FORMAT}: run "
                          f"'myxtts pack --rebuild CORPUS -o {folder}'")  # fmt: skip
     if dump_manifest(body) != raw:

@@ -16,10 +16,13 @@ from typing import Any
 from myxtts.cache.changes import describe_changes
 from myxtts.cache.fit import READING, Misfit, misfits, outdated, refuse, settings_in
 from myxtts.cache.manifest import is_cache, load_manifest
+from myxtts.cache.mirrored import REMOTE, MirroredCache, mirror_index
 from myxtts.cache.pack import ProgressCallback, count_utterances, default_cache, digest_of, load_table, pack
 from myxtts.cache.publish import clear_leftovers
 from myxtts.cache.reader import Cache
+from myxtts.cache.remote import is_address
 from myxtts.cache.settings import PackSettings
+from myxtts.cache.sharded import ShardedCache
 from myxtts.config.config import DataConfig, XTTSConfig
 from myxtts.corpus.read import Corpus, open_corpus
 from myxtts.errors import CacheError
@@ -34,6 +37,14 @@ def hidden(corpus: Corpus) -> AbstractContextManager[ProgressCallback | None]:
     return nullcontext()
 
 
+def open_cache(path: Path | str, verify: bool = True) -> Cache:
+    """The cache at a path, in one piece or in shards; or of the mirror of one that is at an address."""
+    if (Path(path) / REMOTE).is_file():
+        return MirroredCache(path, verify)
+    sharded = "shards" in load_manifest(Path(path))
+    return ShardedCache(path, verify) if sharded else Cache(path, verify)
+
+
 def open_or_pack(
     path: Path | str,
     config: XTTSConfig,
@@ -45,10 +56,13 @@ def open_or_pack(
 ) -> Cache:
     """The cache at a path, or that of the corpus there. `mode` precompute asks for mel frames whatever the settings
     say; `overwrite` packs a corpus anew with the settings of the config alone."""
-    path, data = Path(path), config.data
+    data = config.data
+    if is_address(path):
+        path = mirror_index(str(path), data.mirror_dir, data.mirror_gb)
+    path = Path(path)
     if is_cache(path):
         _check_alone(path, data, mode)
-        return Cache(path, data.cache_verification)
+        return open_cache(path, data.cache_verification)
     place = default_cache(path)
     body = load_manifest(place) if is_cache(place) and not overwrite else None
     if body is not None:
@@ -59,7 +73,7 @@ def open_or_pack(
         _pack(corpus, place, data, progress, mode, workers, rebuild=overwrite or body is not None)
     else:
         _accept(path, corpus, place, body)
-    return Cache(place, data.cache_verification)
+    return open_cache(place, data.cache_verification)
 
 
 def as_packed(path: Path, data: DataConfig) -> DataConfig:
@@ -113,4 +127,4 @@ def _accept(path: Path, corpus: Corpus, cache: Path, body: dict[str, Any]) -> No
     clear_leftovers(cache)
     count_utterances(body, reused=body["utterances"])
     if digest_of(corpus) not in [part["digest"] for part in body["corpora"]]:
-        log.warning("%s", describe_changes(path, corpus, Cache(cache, verify=False)))
+        log.warning("%s", describe_changes(path, corpus, open_cache(cache, verify=False)))

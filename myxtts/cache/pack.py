@@ -29,7 +29,7 @@ from myxtts.cache.settings import PackSettings
 from myxtts.cache.writer import CacheWriter, CorpusDigest
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Rejected, Row
-from myxtts.errors import CacheError, CacheMismatch
+from myxtts.errors import CacheError, CacheMismatch, NothingPacked
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.features.token_table import TokenTable
 from myxtts.files import empty_folder, publish
@@ -82,13 +82,13 @@ def pack(
     table = table or TokenTable.base()
     mend(cache)
     if not rebuild and (cache / MANIFEST).exists():
-        body = _accept_existing(corpus, cache, settings, table)
+        body = accept_existing(corpus, cache, settings, table)
         count_utterances(body, reused=body["utterances"])
         return body
     check_place(cache)
-    _refuse_to_lose(corpus, cache)
-    start = functools.partial(_start, corpus, settings, table)
-    body = build_and_publish(cache, start, settings, executor, workers, progress)
+    refuse_to_lose(corpus, cache)
+    begin = functools.partial(start, corpus, settings, table)
+    body = build_and_publish(cache, begin, settings, executor, workers, progress)
     count_utterances(body, made=body["utterances"])
     return body
 
@@ -133,7 +133,7 @@ def build_and_publish(
                 "a packing worker died (killed, or out of memory): run the same command again to resume"
             ) from None
         except OSError as error:
-            raise _explained(error, building) from error
+            raise explained(error, building) from error
     return body
 
 
@@ -162,7 +162,7 @@ def check_place(cache: Path) -> None:
             )
 
 
-def _refuse_to_lose(corpus: Corpus, cache: Path) -> None:
+def refuse_to_lose(corpus: Corpus, cache: Path) -> None:
     """Packing again from one corpus would drop what others have brought."""
     try:
         held = corpora_in(load_manifest(cache)) if (cache / MANIFEST).exists() else []
@@ -181,7 +181,7 @@ def corpora_in(body: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for part in body["corpora"] for one in part["corpus"].get("several", [part["corpus"]])]
 
 
-def _accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table: TokenTable) -> dict[str, Any]:
+def accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table: TokenTable) -> dict[str, Any]:
     """The cache that is there, if it fits the settings and the corpus; an error that names the cure if not."""
     body = load_manifest(cache)
     cure = f"run 'myxtts pack --rebuild {corpus.folder} -o {cache}'"
@@ -218,13 +218,13 @@ def _build(
             if progress:
                 progress(_state(writer))
         if writer.utterances == 0:
-            raise CacheError(_nothing_packed(writer))
+            raise NothingPacked(_nothing_packed(writer))
         return writer.seal()
     finally:
         writer.close()
 
 
-def _start(
+def start(
     corpus: Corpus, settings: PackSettings, table: TokenTable, building: Path
 ) -> tuple[CacheWriter, Iterator[Row]]:
     """A writer that resumes where a killed run stopped, and the rows it has not read; else one that starts afresh."""
@@ -297,7 +297,7 @@ def _nothing_packed(writer: CacheWriter) -> str:
     return f"all {writer.rows_read} rows were rejected ({counts}): see {writer.folder / REJECTED}"
 
 
-def _explained(error: OSError, building: Path) -> CacheError:
+def explained(error: OSError, building: Path) -> CacheError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return CacheError(f"the disk is full: free some space and run the same command again to resume from {building}")
     return CacheError(

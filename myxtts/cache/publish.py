@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from myxtts.cache.format import JOURNAL, MANIFEST
+from myxtts.cache.format import JOURNAL, MANIFEST, shard_number
 from myxtts.errors import CacheError, CacheLocked
 from myxtts.files import is_still, needs_recovery, recover, try_lock
 
@@ -85,7 +85,12 @@ def clear_leftovers(cache: Path) -> None:
     if needs_recovery(building, cache):
         with contextlib.suppress(CacheLocked), building_lock(cache):
             pass
-    if building.exists() and not (building / JOURNAL).exists():
+    if building.exists() and not _is_work(building):
         with contextlib.suppress(CacheLocked), building_lock(cache):  # locked: somebody is just beginning there
-            if not (building / JOURNAL).exists():
+            if not _is_work(building):
                 shutil.rmtree(building)
+
+
+def _is_work(building: Path) -> bool:
+    """Whether a run could go on from there: a journal, or shards."""
+    return any(path.name == JOURNAL or shard_number(path.name) is not None for path in building.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,18 @@ from myxtts.cache.format import (
     HEADER_BYTES,
     MANIFEST,
     TOKENS,
+    TRACKS,
     array_type,
     column_file,
     index_columns,
     npy_header,
+    payload_files,
     row_bytes,
     track_file,
     tracks_in,
 )
 from myxtts.cache.manifest import load_manifest
+from myxtts.cache.rejected import read_rejected
 from myxtts.cache.validation import impossible_index
 from myxtts.errors import CacheDamaged, CacheError
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
@@ -35,26 +39,59 @@ _MAP_NORESERVE = 0x4000  # mman.h; Python 3.11 has no name for it
 _MAP_FLAGS = mmap.MAP_PRIVATE | _MAP_NORESERVE
 
 
-class Cache:
-    """A published cache, read-only. Opening costs as much as the index is long, never as the audio is."""
+class Index:
+    """What a cache knows of its utterances, without their sound: opening costs as much as the index is long."""
 
-    def __init__(self, folder: Path | str, verify: bool = True):
-        """`verify` also hashes the index (0.1 s for a million utterances) and looks whether it is possible at all."""
+    def __init__(self, folder: Path | str, verify: bool = True, payload: bool = True):
+        """`verify` also hashes the index (0.1 s for a million utterances) and looks whether it is possible at all.
+        Without `payload` the large files need not be there."""
         self.folder = Path(folder)
         self.body = load_manifest(self.folder)
+        if "shards" in self.body:
+            raise CacheError(f"{self.folder} is a cache in shards: open it with myxtts.cache.open.open_cache")
         self.id: str = self.body["id"]
         self.mode: str = self.body["mode"]
         self.speakers: list[str] = self.body["speakers"]
         self.languages: list[str] = self.body["languages"]
-        for name, what in check_files(self.folder, self.body, hash_index=verify):
+        for name, what in check_files(self.folder, self.body, hash_index=verify, payload=payload):
             raise CacheDamaged(f"{self.folder}: {name} {what}: run 'myxtts verify {self.folder}'")
-        self.tracks = {track: self._map(track_file(track)) for track in tracks_in(self.body["lengths"])}
-        self.tokens = self._map(TOKENS)  # int32 [n]
-        index = index_columns(self.tracks)
-        self.columns = {column: map_column(self.folder, column) for column in index}
+        self.columns: Mapping[str, NDArray[Any]] = {
+            column: map_column(self.folder, column) for column in index_columns(tracks_in(self.body["lengths"]))
+        }
         if verify and (wrong := impossible_index(self.body, self.columns)):
             raise CacheDamaged(f"{self.folder}: {wrong}: run 'myxtts verify {self.folder}'")
         self._blobs = {blob: map_column(self.folder, blob) for blob in BLOBS}
+
+    def __len__(self) -> int:
+        return int(self.body["utterances"])
+
+    def utterance_id(self, utterance: int) -> str:
+        return self._string("id", utterance)
+
+    def text(self, utterance: int) -> str:
+        return self._string("text", utterance)
+
+    def texts(self) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+        """The UTF-8 bytes of all texts and where each ends in them; of a cache in shards one pair for each."""
+        yield self._blobs["text_bytes"], np.asarray(self.columns["text_end"])
+
+    def _string(self, kind: str, utterance: int) -> str:
+        ends = self.columns[f"{kind}_end"]
+        start = int(ends[utterance - 1]) if utterance else 0
+        try:
+            return self._blobs[f"{kind}_bytes"][start : int(ends[utterance])].tobytes().decode()
+        except UnicodeDecodeError:
+            what = f"the {kind} of utterance {utterance} is not UTF-8"
+            raise CacheDamaged(f"{self.folder}: {what}: pack it again with --rebuild") from None
+
+
+class Cache(Index):
+    """A published cache, read-only. Opening costs as much as the index is long, never as the audio is."""
+
+    def __init__(self, folder: Path | str, verify: bool = True):
+        super().__init__(folder, verify)
+        self.tracks = {track: self._map(track_file(track)) for track in tracks_in(self.body["lengths"])}
+        self.tokens = self._map(TOKENS)  # int32 [n]
 
     def _map(self, name: str) -> NDArray[Any]:
         """The file as an array that DLPack may turn into a tensor, which wants writable memory: copy-on-write.
@@ -81,9 +118,6 @@ class Cache:
         """[rows, mels]; None in mode `audio`."""
         return self.tracks.get("mel")
 
-    def __len__(self) -> int:
-        return int(self.body["utterances"])
-
     @property
     def table(self) -> TokenTable:
         return TokenTable(self.body["token_table"])
@@ -91,12 +125,6 @@ class Cache:
     @property
     def seconds(self) -> float:
         return float(self.columns["n_samples"].sum(dtype=np.int64)) / SAMPLE_RATE
-
-    def utterance_id(self, utterance: int) -> str:
-        return self._string("id", utterance)
-
-    def text(self, utterance: int) -> str:
-        return self._string("text", utterance)
 
     def samples(self, utterance: int) -> NDArray[np.int16]:
         """The audio of one utterance, int16 [samples]."""
@@ -113,6 +141,14 @@ class Cache:
                              f"it with 'myxtts pack --rebuild --mode precompute CORPUS -o {self.folder}'")  # fmt: skip
         return self.tracks[name][self._rows(utterance)]
 
+    def rejected(self) -> list[dict[str, Any]]:
+        """The rows that were not packed, each with its reason."""
+        return read_rejected(self.folder)
+
+    def token_parts(self) -> Iterator[NDArray[np.int32]]:
+        """The tokens of all utterances one after the other, in as many parts as there are files of them."""
+        yield self.tokens
+
     def token_ids(self, utterance: int) -> NDArray[np.int32]:
         first = int(self.columns["first_token"][utterance])
         return self.tokens[first : first + int(self.columns["n_tokens"][utterance])]
@@ -121,19 +157,9 @@ class Cache:
         first = int(self.columns["first_row"][utterance])
         return slice(first, first + int(self.columns["n_frames"][utterance]))
 
-    def _string(self, kind: str, utterance: int) -> str:
-        ends = self.columns[f"{kind}_end"]
-        start = int(ends[utterance - 1]) if utterance else 0
-        try:
-            return self._blobs[f"{kind}_bytes"][start : int(ends[utterance])].tobytes().decode()
-        except UnicodeDecodeError:
-            what = f"the {kind} of utterance {utterance} is not UTF-8"
-            raise CacheDamaged(f"{self.folder}: {what}: pack it again with --rebuild") from None
-
     def summary(self) -> dict[str, Any]:
         """What `myxtts info` shows."""
         frames = self.columns["n_frames"]
-        names = [MANIFEST, *self.body["lengths"]]
         return {
             "cache": str(self.folder),
             "id": self.id,
@@ -149,8 +175,11 @@ class Cache:
             "token_table_size": len(self.body["token_table"]),
             "fingerprints": self.body["fingerprints"],
             "settings": self.body["settings"],
-            "bytes": {name: (self.folder / name).stat().st_size for name in names},
+            "bytes": self._bytes(),
         }
+
+    def _bytes(self) -> dict[str, int]:
+        return {name: (self.folder / name).stat().st_size for name in (MANIFEST, *self.body["lengths"])}
 
 
 def map_column(folder: Path, column: str) -> NDArray[Any]:
@@ -162,10 +191,13 @@ def map_column(folder: Path, column: str) -> NDArray[Any]:
     return np.frombuffer(memory, array_type(name)[0], offset=HEADER_BYTES)
 
 
-def check_files(folder: Path, body: dict[str, Any], hash_index: bool) -> list[tuple[str, str]]:
+def check_files(folder: Path, body: dict[str, Any], hash_index: bool, payload: bool = True) -> list[tuple[str, str]]:
     """(file, what is wrong) of the files as a whole: missing, wrong length, wrong header, damaged index."""
     faults = {}
+    left_out = () if payload else payload_files(TRACKS)
     for name, rows in body["lengths"].items():
+        if name in left_out:
+            continue
         fault = _check_array(folder / name, *array_type(name), rows)
         if fault:
             faults[name] = fault

@@ -15,9 +15,9 @@ _MOST_BYTES = 1 << 30
 _ROW = {"id": str, "reason": str}
 
 
-def read_rejected(folder: Path, length: int | None = None) -> list[dict[str, Any]]:
+def read_rejected(folder: Path, length: int | None = None, name: str = REJECTED) -> list[dict[str, Any]]:
     """The rows in the list of a cache; of one that is being built the first `length` bytes."""
-    path = folder / REJECTED
+    path = folder / name
     try:
         lines = read_regular(path, _MOST_BYTES)[:length].splitlines()
         rows = [json.loads(line) for line in lines]

@@ -17,11 +17,13 @@ from myxtts.cache.format import (
     FORMAT,
     MODES,
     REJECTED,
+    SHARDED_FORMAT,
     TOKENS,
     column_file,
     index_columns,
     mode_of,
     payload_files,
+    shard_name,
     track_file,
     tracks_in,
 )
@@ -49,7 +51,7 @@ _AUDIO = {
 }
 TEXT_SETTINGS, AUDIO_SETTINGS = _TOKENS, _AUDIO  # a model.json has the same
 _BODY = {
-    "format": frozenset({FORMAT}),
+    "format": frozenset({FORMAT, SHARDED_FORMAT}),
     "id": str,
     "mode": frozenset(MODES),
     "fingerprints": Each(str),
@@ -63,12 +65,17 @@ _BODY = {
     "languages": [str],
     "token_table": [str],
 }
+_SHARDS = [
+    {"name": str, "id": str, "seal": str, "rows": COUNT, "utterances": COUNT, "lengths": Each(_ROWS)},
+]
 
 
 def impossible_body(body: Any) -> str:
     """'' or what is wrong with the content of a cache.json."""
     if fault := misfit(body, _BODY):
         return fault
+    if body["format"] == SHARDED_FORMAT:
+        return _impossible_shards(body)
     held = tracks_in(body["lengths"])
     columns = [*map(column_file, {**index_columns(held), **BLOBS})]
     if set(body["lengths"]) != {*payload_files(held), *columns} or "audio" not in held or body["mode"] != mode_of(held):
@@ -82,6 +89,24 @@ def impossible_body(body: Any) -> str:
         return "a column of the index has not one value for each utterance"
     if len({body["lengths"][track_file(track)] for track in held}) != 1:
         return "the tracks are not of one length"
+    return _impossible_names(body)
+
+
+def _impossible_shards(body: dict[str, Any]) -> str:
+    """Names are those that we give, so none leads out of the folder; each shard is looked at when it is opened."""
+    if found := misfit(body.get("shards"), _SHARDS, "shards"):
+        return found
+    shards, held = body["shards"], tracks_in(body["lengths"])
+    if [shard["name"] for shard in shards] != [shard_name(n) for n in range(len(shards))]:
+        return "shards are not named by their numbers"
+    if sum(shard["utterances"] for shard in shards) != body["utterances"]:
+        return "the utterances of the shards do not add up"
+    if set(body["lengths"]) != {*payload_files(held)} or "audio" not in held or body["mode"] != mode_of(held):
+        return "lengths does not name the files of a cache"
+    if any(set(shard["lengths"]) != set(body["lengths"]) for shard in shards if shard["utterances"]):
+        return "lengths of a shard does not name the files of a cache"
+    if not body["corpora"] or not set(held) <= set(body["settings"]):
+        return "corpora or settings are missing"
     return _impossible_names(body)
 
 

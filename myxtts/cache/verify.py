@@ -5,12 +5,14 @@ A repair never edits a mapped file: it copies it (reflink where the file system 
 
 from __future__ import annotations
 
+import functools
+import itertools
 import logging
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -31,22 +33,26 @@ from myxtts.cache.format import (
     padding_row,
     payload_files,
     row_bytes,
+    shard_number,
     tracks_in,
 )
+from myxtts.cache.join import rejoin
 from myxtts.cache.manifest import is_cache, load_manifest
-from myxtts.cache.pack import pack
+from myxtts.cache.pack import digest_of, pack
 from myxtts.cache.prepare import hash_rows
 from myxtts.cache.publish import building_lock
 from myxtts.cache.reader import check_files, map_column
 from myxtts.cache.settings import PackSettings
 from myxtts.cache.validation import impossible_index
+from myxtts.corpus.part import Part
 from myxtts.corpus.read import Corpus
 from myxtts.corpus.utterance import Utterance
 from myxtts.errors import CacheDamaged, CacheError, RowError
 from myxtts.features.audio import load_clip
 from myxtts.features.letters import clean
 from myxtts.features.token_table import TokenTable
-from myxtts.files import clone_into, whole_file
+from myxtts.files import clone_into, fingerprint, whole_file
+from myxtts.terminal import name_as_text
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +85,8 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
         body = load_manifest(cache)
     except CacheDamaged:
         return [Damage(MANIFEST, "is damaged")]
+    if "shards" in body:
+        return _verify_shards(cache, body, progress)
     damages = [Damage(name, what) for name, what in check_files(cache, body, hash_index=True)]
     if any(damage.file not in payload_files(TRACKS) for damage in damages):
         return damages  # without an intact index nobody knows where an utterance begins
@@ -87,6 +95,40 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
         file, _, what = wrong.partition(" ")
         return [*damages, Damage(file, what)]
     return damages + _verify_payload(cache, body, progress)
+
+
+def _verify_shards(cache: Path, body: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
+    """One shard after the other; a file is named with its shard, an utterance by its number among all."""
+    found: list[Damage] = []
+    sizes = [_payload_bytes(shard["lengths"]) for shard in body["shards"]]
+    before = 0
+    for number, shard in enumerate(body["shards"]):
+        if not shard["utterances"]:
+            continue
+        done = sum(sizes[:number])
+        show = None if progress is None else functools.partial(_show_part, progress, done, sum(sizes))
+        for damage in _verify_shard(cache / shard["name"], shard, show):
+            utterance = None if damage.utterance is None else damage.utterance + before
+            found.append(replace(damage, file=f"{shard['name']}/{damage.file}", utterance=utterance))
+        before += shard["utterances"]
+    return found
+
+
+def _show_part(progress: VerifyProgress, done: int, total: int, here: int, _: int) -> None:
+    progress(done + here, total)
+
+
+def _payload_bytes(lengths: dict[str, int]) -> int:
+    return sum(HEADER_BYTES + rows * row_bytes(*array_type(name)) for name, rows in lengths.items())
+
+
+def _verify_shard(folder: Path, shard: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
+    if not is_cache(folder):
+        return [Damage(MANIFEST, "is missing")]
+    found = verify(folder, progress)
+    if not found and fingerprint(load_manifest(folder)) != shard["seal"]:
+        return [Damage(MANIFEST, "is of another cache")]
+    return found
 
 
 def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
@@ -120,7 +162,7 @@ def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress 
 
 def verify_tokens(cache: Path) -> list[Damage]:
     """Damage to the tokens alone, 1 % of a cache: one flipped bit can make a token another one, which nothing but its
-    hash shows. 0.7 us an utterance, so that training can afford it before it begins."""
+    hash shows. So little that training can afford it before it begins."""
     runs = _read(cache, TOKENS, 0, len(map_column(cache, "n_tokens")))
     return [_name(cache, TOKENS, utterance) for run, held in runs for utterance in _damaged(run, held)]
 
@@ -202,6 +244,8 @@ def repair(
     `settings` and `table` serve only if cache.json is lost; otherwise those that the cache was packed with do.
     """
     cache = cache.resolve()
+    if cache.is_dir() and _is_sharded(cache):
+        return _repair_shards(cache, corpus, settings, damages)
     if any(damage.file not in payload_files(TRACKS) or not (cache / damage.file).is_file() for damage in damages):
         return _repack(cache, corpus, settings, table or TokenTable.base())
     body = load_manifest(cache)
@@ -215,6 +259,43 @@ def repair(
     return failed
 
 
+def _is_sharded(cache: Path) -> bool:
+    """Also one whose cache.json is lost."""
+    return any(shard_number(path.name) is not None for path in cache.iterdir())
+
+
+def _repair_shards(cache: Path, corpus: Corpus, settings: PackSettings, found: list[Damage]) -> list[Damage]:
+    """Each shard from its own rows of the corpus; then the list of them anew, from what they are now."""
+    try:
+        body: dict[str, Any] | None = load_manifest(cache)
+    except CacheError:
+        body = None
+    left = [] if body is None else _repair_each(cache, body, corpus, found)
+    part = {"corpus": corpus.defaults, "name": name_as_text(corpus.folder.name), "digest": digest_of(corpus)}
+    corpora = [part | {"rows": sum(1 for _ in corpus.rows())}] if body is None else body["corpora"]
+    rejoin(cache, corpora)
+    return left
+
+
+def _repair_each(cache: Path, body: dict[str, Any], corpus: Corpus, found: list[Damage]) -> list[Damage]:
+    rows, left, before = corpus.rows(), list[Damage](), 0
+    settings, table = PackSettings.from_manifest(body), TokenTable(body["token_table"])
+    for shard in body["shards"]:
+        part = Part(list(itertools.islice(rows, shard["rows"])), corpus.folder, corpus.defaults)
+        own = [_seen_from(damage, shard["name"], before) for damage in found
+               if damage.file.startswith(f"{shard['name']}/")]  # fmt: skip
+        if own:
+            failed = repair(cache / shard["name"], part, settings, own, table)
+            left += [replace(damage, file=f"{shard['name']}/{damage.file}") for damage in failed]
+        before += shard["utterances"]
+    return left
+
+
+def _seen_from(damage: Damage, shard: str, first: int) -> Damage:
+    utterance = None if damage.utterance is None else damage.utterance - first
+    return replace(damage, file=damage.file.removeprefix(f"{shard}/"), utterance=utterance)
+
+
 def _repack(cache: Path, corpus: Corpus, settings: PackSettings, table: TokenTable) -> list[Damage]:
     """The index or cache.json is gone, and with it the knowledge of what is where: everything is packed again."""
     try:
@@ -224,7 +305,7 @@ def _repack(cache: Path, corpus: Corpus, settings: PackSettings, table: TokenTab
         log.warning(
             "cache.json is lost and with it the settings: packing again with those of the config (language, ...)"
         )
-        held = tracks_in(path.name for path in cache.iterdir())
+        held = tracks_in(path.name for path in cache.iterdir()) if cache.is_dir() else settings.tracks
         settings = PackSettings(settings.audio, settings.text, tuple(dict.fromkeys(["audio", *held])))
     pack(corpus, cache, settings, table=table, rebuild=True)
     return []

@@ -33,8 +33,7 @@ def add(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     from myxtts.cache.add import add as add_to
     from myxtts.cache.manifest import load_manifest
-    from myxtts.cache.open import corpus_at
-    from myxtts.cache.reader import Cache
+    from myxtts.cache.open import corpus_at, open_cache
 
     body = load_manifest(arguments.cache)
     before, listed = body["utterances"], sum(body["rejected"].values())
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> Result:
     corpus = corpus_at(arguments.corpus, data)
     with packing_bar(corpus) as show:
         add_to(corpus, arguments.cache, workers=arguments.workers, progress=show)
-    summary = Cache(arguments.cache).summary()
+    summary = open_cache(arguments.cache).summary()
     added = summary["utterances"] - before
     text = f"added {added} utterances to {before}\n{describe_cache(summary)}"
     if not added and sum(summary["rejected"].values()) == listed:

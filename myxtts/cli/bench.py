@@ -43,11 +43,11 @@ def add(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from myxtts.bench.loaders import as_table, bench, plot, usable_loaders
-    from myxtts.cache.reader import Cache
+    from myxtts.cache.open import open_cache
 
     config = load_config_with_data(arguments)
-    cache = cache_of(Path(config.data.dataset_path), config)
-    loaders = arguments.loaders.split(",") if arguments.loaders else usable_loaders(Cache(cache))
+    cache = cache_of(config.data.dataset_path, config)
+    loaders = arguments.loaders.split(",") if arguments.loaders else usable_loaders(open_cache(cache))
     with progress_bar(len(loaders) + 1, "measuring", "loader") as bar:
 
         def show(what: str) -> None:

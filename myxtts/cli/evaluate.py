@@ -80,10 +80,10 @@ def run(arguments: argparse.Namespace) -> Result:
 
 def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any]:
     """The cache, the rows that were held back from training, and the others."""
-    from myxtts.cache.reader import Cache
+    from myxtts.cache.open import open_cache
     from myxtts.training.split import split
 
-    cache = Cache(find_cache(arguments.data))
+    cache = open_cache(find_cache(arguments.data))
     parts = split(cache)
     if not len(parts.validation[0]):
         raise UsageError(f"{arguments.data} is too small to have held sentences back: evaluate on a larger one")

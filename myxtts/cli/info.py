@@ -15,7 +15,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from myxtts.cache.reader import Cache
+    from myxtts.cache.open import open_cache
 
-    summary = Cache(find_cache(arguments.cache)).summary()
+    summary = open_cache(find_cache(arguments.cache)).summary()
     return 0, summary, describe_cache(summary)

@@ -16,6 +16,7 @@ from myxtts.cli.shared import (
     describe_cache,
     load_config,
     pack_with_bar,
+    packing_bar,
     positive,
 )
 
@@ -25,21 +26,26 @@ def add(verbs: Any) -> None:
         "  myxtts pack ~/LJSpeech-1.1\n  myxtts pack manifest.csv -o voice.cache --language fa\n"
         "  myxtts pack ~/books --layout ljspeech --speaker-pattern '(?P<speaker>[^/]+)/[^/]+$'\n"
         "  myxtts pack ~/anna ~/bob -o voices.cache\n"
-        "  myxtts pack ~/corpus --mode audio --workers 8 --json")  # fmt: skip
+        "  myxtts pack ~/corpus --mode audio --workers 8 --json\n"
+        "  myxtts pack ~/corpus -o /shared/corpus.cache --dask tcp://head:8786")  # fmt: skip
     parser.add_argument("corpora", metavar="CORPUS", type=Path, nargs="+",
                         help="folder in a known layout, or a manifest file; several become one cache")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="CACHE", type=Path, dest="cache",
                         help="default: CORPUS/cached_features/NAME.cache")  # fmt: skip
     parser.add_argument("--mode", choices=("precompute", "audio"), help="pack mel frames and audio, or audio only")
-    parser.add_argument("--workers", metavar="N", type=positive, help="threads (default: one per core)")
+    parser.add_argument("--workers", metavar="N", type=positive,
+                        help="threads (default: one per core; with --dask one per worker process)")  # fmt: skip
+    parser.add_argument("--dask", metavar="ADDRESS",
+                        help="pack in shards on a Dask cluster: of this scheduler, or local:N processes")  # fmt: skip
+    parser.add_argument("--shard-rows", metavar="N", type=positive, help="rows of a shard (default: 2048)")
     parser.add_argument("--rebuild", action="store_true", help="pack again even if there is a cache")
     add_corpus_flags(parser)
     add_config_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    from myxtts.cache.open import open_cache
     from myxtts.cache.pack import default_cache
-    from myxtts.cache.reader import Cache
     from myxtts.cache.settings import PackSettings
 
     config = load_config(arguments)
@@ -48,6 +54,23 @@ def run(arguments: argparse.Namespace) -> Result:
     corpus = corpora_at(arguments.corpora, config)
     cache = arguments.cache or default_cache(arguments.corpora[0])
     settings = PackSettings.from_config(config.data, arguments.mode)
-    pack_with_bar(corpus, cache, settings, config, rebuild=arguments.rebuild, workers=arguments.workers)
-    summary = Cache(cache).summary()
+    if arguments.dask:
+        _pack_shards(arguments, corpus, cache, settings, config)
+    elif arguments.shard_rows:
+        raise UsageError("--shard-rows cuts a cache into shards: give --dask ADDRESS or --dask local:N too")
+    else:
+        pack_with_bar(corpus, cache, settings, config, rebuild=arguments.rebuild, workers=arguments.workers)
+    summary = open_cache(cache).summary()
     return 0, summary, f"{describe_cache(summary)}\nnext: myxtts verify {cache}"
+
+
+def _pack_shards(arguments: argparse.Namespace, corpus: Any, cache: Path, settings: Any, config: Any) -> None:
+    from myxtts.cache.cluster import dask_executor
+    from myxtts.cache.pack import load_table
+    from myxtts.cache.shards import SHARD_ROWS, pack_shards
+
+    table = load_table(config.data.token_table)
+    with packing_bar(corpus) as show, dask_executor(arguments.dask) as (executor, processes):
+        pack_shards(corpus, cache, settings, executor, table=table, shard_rows=arguments.shard_rows or SHARD_ROWS,
+                    threads=arguments.workers or 1, ahead=2 * processes, rebuild=arguments.rebuild,
+                    progress=show)  # fmt: skip

@@ -146,10 +146,15 @@ def explain_cut_off_files(arguments: argparse.Namespace) -> None:
     cut_off.explain_cut_off_files(say)
 
 
+def data_place(text: str) -> Path | str:
+    """A path, or an address, which is none: `Path` would make one slash of two."""
+    return text if "://" in text else Path(text)
+
+
 def add_data_flag(parser: argparse.ArgumentParser, *documented: str) -> None:
     """The one word for data that is a corpus or a cache; `documented` are other words that must keep working."""
-    add_setting(parser, "data.dataset_path", "--data", *documented, metavar="DATA", type=Path,
-                help="a cache, or a corpus, which is packed first if need be (default: data.dataset_path)")  # fmt: skip
+    add_setting(parser, "data.dataset_path", "--data", *documented, metavar="DATA", type=data_place,
+                help="a cache, its address, or a corpus, packed if need be (default: data.dataset_path)")  # fmt: skip
 
 
 def add_corpus_flags(parser: argparse.ArgumentParser) -> None:
@@ -221,7 +226,7 @@ def pack_with_bar(corpus: Any, cache: Path, settings: Any, config: Any, **option
         pack(corpus, cache, settings, table=load_table(config.data.token_table), progress=show, **options)
 
 
-def cache_of(path: Path, config: Any) -> Path:
+def cache_of(path: Path | str, config: Any) -> Path:
     """A cache, or the default cache of a corpus: packed now if it has none, and again if it no longer fits."""
     from myxtts.cache.open import open_or_pack
 
@@ -231,7 +236,8 @@ def cache_of(path: Path, config: Any) -> Path:
 def describe_cache(summary: dict[str, Any]) -> str:
     rejected, lengths = summary["rejected"], summary["utterance_seconds"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items())
-    listed = f": {reasons}; each row in {summary['cache']}/rejected.jsonl" if rejected else ""
+    where = f"{summary['cache']}/*/rejected.jsonl" if "shards" in summary else f"{summary['cache']}/rejected.jsonl"
+    listed = f": {reasons}; each row in {where}" if rejected else ""
     lines = [
         f"{summary['cache']}  (id {summary['id'][:12]}, mode {summary['mode']})",
         f"  utterances  {summary['utterances']}, {summary['audio_seconds'] / 3600:.2f} h, "
@@ -239,7 +245,8 @@ def describe_cache(summary: dict[str, Any]) -> str:
         f"  speakers    {first_names(summary['speakers'])}",
         f"  languages   {first_names(summary['languages'])}",
         f"  tokens      {summary['settings']['tokens']['kind']}, {summary['token_table_size']} in the table",
-        f"  size        {sum(summary['bytes'].values()) / 1e6:.1f} MB",
+        f"  size        {sum(summary['bytes'].values()) / 1e6:.1f} MB"
+        + (f" in {summary['shards']} shards" if "shards" in summary else ""),
         f"  rejected    {sum(rejected.values())}{listed}",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -104,8 +104,8 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.reset:
         _confirm(folder, arguments.yes)
     cluster = cluster_of()
-    path = Path(config.data.dataset_path)
-    cache = cache_of(path if cluster is None else _packed(path), config)
+    place = config.data.dataset_path
+    cache = cache_of(place if cluster is None else _packed(Path(place)), config)
     validation = None if arguments.val_data is None else cache_of(arguments.val_data, made_like(cache, config))
     if not config.data.use_tf_native_loading:
         log.warning("--disable-tf-native-loading is for loaders that open a file per utterance: %s is packed, and "

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     _check(arguments)
     config = load_config_with_data(arguments)
-    cache = cache_of(Path(config.data.dataset_path), config)
+    cache = cache_of(config.data.dataset_path, config)
     began = time.monotonic()
     from myxtts.tuner.tune import tune
 

@@ -87,6 +87,11 @@ class DataConfig(Settings):
     enhanced_gpu_prefetch: bool = setting(True, "Prefetch two batches onto the device, not one.")
     optimize_cpu_gpu_overlap: bool = setting(True, "Prefetch on the host while the device computes.")
     prefetch_to_gpu: bool = setting(True, "Copy batches to the device ahead of the step.")
+    shuffle_shards: int = setting(8, "Of a cache in shards, this many are shuffled together.", 1, 1_000_000)
+    mirror_dir: str | None = setting(
+        None, "Where shards of a cache at an address are kept; null: ~/.cache/myxtts/mirrors."
+    )
+    mirror_gb: float = setting(50.0, "Keep at most this much of a cache at an address on this machine.", 0.001, 1e6)
     auto_tune_performance: bool = setting(
         True,
         "Let the hardware decide workers, prefetch, batch size and buckets that were not given; try other feed "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from myxtts.data.order import Bucket, Order, Tables
+from myxtts.data.order import Bucket, Order
 from myxtts.data.permutation import Arrays
 from myxtts.data.references import References
 
@@ -22,7 +22,7 @@ class GraphOrder:
     def __init__(self, order: Order, references: References | None = None):
         """With references, each row of a batch gets one."""
         self._order, self._references = order, references
-        self._tables = Tables(*to_tensors(order.tables))
+        self._tables = type(order.tables)(*to_tensors(order.tables))
         self._reference_tables = to_tensors(references.tables) if references is not None else ()
         self._buckets = np.array(order.buckets, np.int64)
 
@@ -51,6 +51,9 @@ def tensorflow_arrays() -> Arrays:
         after=after,
         shift=lambda x, bits: tf.bitwise.right_shift(x, tf.constant(bits, tf.int64)),
         unstack=lambda x: tuple(tf.unstack(x, axis=-1)),
+        unique=lambda x: tuple(tf.unique(x)),
+        cumsum=lambda x: tf.cumsum(x, axis=-1),
+        flat=lambda x: tf.reshape(x, [-1]),
         length=lambda x: tf.shape(x, out_type=tf.int64)[0],
         arange=lambda n: tf.range(n, dtype=tf.int64),
         int64=lambda x: tf.cast(x, tf.int64),

@@ -19,7 +19,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from myxtts.cache.manifest import is_cache, load_manifest
-from myxtts.cache.open import as_packed, corpus_at, open_or_pack
+from myxtts.cache.open import as_packed, corpus_at, open_cache, open_or_pack
 from myxtts.cache.pack import default_cache
 from myxtts.cache.progress import packing_bar
 from myxtts.cache.reader import Cache
@@ -145,5 +145,5 @@ class LJSpeechDataset:
     def get_performance_report(self) -> dict[str, Any]:
         """{"dataset": what the last created dataset is served by, "cache": what is in it or None, "monitor": spans,
         counters, steps and stall of this process so far}."""
-        cache = Cache(self.cache_path, verify=False).summary() if is_cache(self.cache_path) else None
+        cache = open_cache(self.cache_path, verify=False).summary() if is_cache(self.cache_path) else None
         return {"dataset": self._served, "cache": cache, "monitor": current_monitor().summary()}

@@ -11,6 +11,8 @@ import functools
 import logging
 import sys
 
+import numpy as np
+
 log = logging.getLogger(__name__)
 
 # malloc.h
@@ -28,3 +30,12 @@ def keep_freed_batches() -> bool:
     # One arena: what one thread of the pipeline frees, the next one can use.
     settings = ((_M_MMAP_THRESHOLD, _KEEP_BYTES), (_M_TRIM_THRESHOLD, _KEEP_BYTES), (_M_ARENA_MAX, 1))
     return all(libc.mallopt(name, value) == 1 for name, value in settings)
+
+
+def aligned_copy(array: np.ndarray) -> np.ndarray:
+    """The array in memory, at an address that TensorFlow accepts."""
+    buffer = np.empty(array.nbytes + 64, np.uint8)
+    start = -buffer.ctypes.data % 64
+    copy = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[:] = array
+    return copy

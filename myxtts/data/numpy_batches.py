@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myxtts.cache.mirrored import MirroredCache
 from myxtts.data.order import END_OF_TIME, Batch
 from myxtts.data.plan import COLUMNS, Plan
+from myxtts.errors import ConfigError
 from myxtts.features.mel import CONTEXT_ROWS
 from myxtts.monitor import current_monitor
 
@@ -33,6 +35,9 @@ class NumpyBatches:
     def __init__(self, plan: Plan, start_step: int = 0, stop_step: int | None = None):
         self.plan, self.start_step = plan, start_step
         self.stop_step = END_OF_TIME if stop_step is None else stop_step
+        for cache in plan.caches:
+            if isinstance(cache, MirroredCache):
+                raise ConfigError(f"{cache.folder} mirrors a cache at an address, which a Feed waits for: use one")
         in_memory = plan.data.memory_cache or not plan.data.enable_memory_mapping
         self._files = [
             {name: cache.tracks[name] for name in plan.payload} | {"tokens": cache.tokens} for cache in plan.caches

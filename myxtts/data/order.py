@@ -29,8 +29,8 @@ from myxtts.data.permutation import NUMPY, Arrays, draw, grid, permute, stream
 from myxtts.errors import ConfigError
 
 _BATCHES, _SLOTS, _OFFSETS = range(1, 4)  # each purpose draws from a stream of its own; 4 is that of references
-_UNIT = 1 << 31  # one slot in fixed point: weights keep 31 bits, and 2^31 slots still fit an int64
-_GOLDEN = 1327217885  # _UNIT / golden ratio: its multiples fill [0, _UNIT) more evenly than random numbers
+UNIT = 1 << 31  # one slot in fixed point: weights keep 31 bits, and 2^31 slots still fit an int64
+_GOLDEN = 1327217885  # UNIT / golden ratio: its multiples fill [0, UNIT) more evenly than random numbers
 END_OF_TIME = 1 << 32  # steps and epochs are drawn from by their low 32 bits
 
 
@@ -70,7 +70,7 @@ class Tables(NamedTuple):
     last_batch: Any  # [buckets] batches of this bucket and of all before it
     bucket: Any  # [buckets, 7] first batch, batch size, slots, rows and columns of their grid, first slot, first member
     members: Any  # [members] utterances
-    ends: Any  # [members] weights added up, in _UNITs; None when a slot is a member
+    ends: Any  # [members] weights added up, in UNITs; None when a slot is a member
 
 
 class Order:
@@ -89,7 +89,7 @@ class Order:
         self.seed = seed
         self.buckets = tuple(Bucket(c, f, t, b) for c, table in enumerate(tables) for b, f, t in table.shapes)
         self.largest_batch = max(bucket.batch for bucket in self.buckets)
-        self.tables = _tabulate(tables, _shares(tables, cache_weights, utterance_weights))
+        self.tables: Any = _tabulate(tables, _shares(tables, cache_weights, utterance_weights))
         self.steps_per_epoch = int(self.tables.last_batch[-1])
         self._keys = {purpose: stream(seed, purpose) for purpose in (_BATCHES, _SLOTS, _OFFSETS)}
 
@@ -124,12 +124,12 @@ class Order:
         if tables.ends is None:
             member = first_member + slot
         else:
-            member = xp.after(tables.ends, (first_slot + slot) * _UNIT + self._offset(epoch, bucket, xp)[:, None])
+            member = xp.after(tables.ends, (first_slot + slot) * UNIT + self._offset(epoch, bucket, xp)[:, None])
         return Batches(epoch, bucket, xp.int64(xp.take(tables.members, member)), xp.float32(real))
 
     def _offset(self, epoch: Any, bucket: Any, xp: Arrays) -> Any:
         """Where inside a slot the weights are read: a random start per bucket, a golden-ratio turn each epoch."""
-        return (draw(self._keys[_OFFSETS], bucket, xp=xp) + epoch * _GOLDEN) % _UNIT
+        return (draw(self._keys[_OFFSETS], bucket, xp=xp) + epoch * _GOLDEN) % UNIT
 
     @staticmethod
     def shard(batch: Batch, replica: int, replicas: int) -> Batch:
@@ -167,7 +167,7 @@ def _tabulate(tables: Sequence[BucketTable], shares: NDArray[np.float64] | None)
 
 
 def _lay_out(shares: Any, starts: Any, counts: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Slots per bucket, and where the share of each member ends when all are laid end to end, a slot being one _UNIT.
+    """Slots per bucket, and where the share of each member ends when all are laid end to end, a slot being one UNIT.
 
     Reading this line once per slot, always at the same offset, gives each member the floor or the ceiling of its share.
     """
@@ -178,8 +178,8 @@ def _lay_out(shares: Any, starts: Any, counts: Any) -> tuple[NDArray[np.int64], 
         total = added[-1] if count else 0.0
         slots[bucket] = max(round(total), 1) if total > 0 else 0
         added /= total or 1.0  # the last is exactly 1, so that a bucket ends where the next begins
-        added = np.rint(added * (slots[bucket] * _UNIT)).astype(np.int64)
-        ends[start : start + count] = added + slots[:bucket].sum() * _UNIT
+        added = np.rint(added * (slots[bucket] * UNIT)).astype(np.int64)
+        ends[start : start + count] = added + slots[:bucket].sum() * UNIT
     return slots, ends
 
 

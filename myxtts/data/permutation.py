@@ -26,6 +26,9 @@ class Arrays(NamedTuple):
     after: Any  # (ends, value): number of `ends` <= value, for 1-D or 2-D values
     shift: Any  # (x, bits): x >> bits
     unstack: Any  # the last axis as a tuple
+    unique: Any  # of a 1-D array: (its values, which of them each is)
+    cumsum: Any  # along the last axis
+    flat: Any
     length: Any  # of the first axis
     arange: Any
     int64: Any
@@ -38,6 +41,9 @@ NUMPY = Arrays(
     after=lambda ends, value: np.searchsorted(ends, value, side="right"),
     shift=np.right_shift,
     unstack=lambda x: tuple(np.moveaxis(x, -1, 0)),
+    unique=lambda x: np.unique(x, return_inverse=True),
+    cumsum=lambda x: np.cumsum(x, axis=-1),
+    flat=np.ravel,
     length=len,
     arange=lambda n: np.arange(n, dtype=np.int64),
     int64=lambda x: np.asarray(x, np.int64),

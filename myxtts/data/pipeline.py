@@ -21,12 +21,14 @@ import numpy as np
 import tensorflow as tf
 
 from myxtts.cache.format import TRACKS
+from myxtts.cache.mirrored import MirroredCache
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.ahead import ahead, elements
 from myxtts.data.device import stage
+from myxtts.data.gate import GATE, Gate
 from myxtts.data.graph import GraphOrder, Tensors, tensorflow_arrays
-from myxtts.data.memory import keep_freed_batches
+from myxtts.data.memory import aligned_copy, keep_freed_batches
 from myxtts.data.order import END_OF_TIME, shard_rows
 from myxtts.data.plan import COLUMNS, Plan
 from myxtts.data.threads import MAX_THREADS
@@ -49,6 +51,11 @@ class Feed(Plan):
     def __init__(self, caches: Cache | Sequence[Cache], config: XTTSConfig, **options: Any):
         """Options are those of `Plan`."""
         super().__init__(caches, config, **options)
+        self._gate: Gate | None = None
+        self._mirrored = any(isinstance(cache, MirroredCache) for cache in self.caches)
+        if self._mirrored and self._in_memory:
+            raise ConfigError("a cache at an address is mirrored, not read into memory: set data.memory_cache to false "
+                              "and data.enable_memory_mapping to true")  # fmt: skip
         current_monitor().count("loader.mapped")
 
     def dataset(
@@ -70,6 +77,9 @@ class Feed(Plan):
         # there is none in what is mapped, would take 2 s of start-up.
         plain = tf.autograph.experimental.do_not_convert
         blocks = tf.data.Dataset.range(start_step, stop, _BLOCK_STEPS)
+        if self._mirrored:
+            self._gate = Gate(self.order, self.caches, self.payload, replica, replicas)
+            blocks = blocks.map(plain(_passing(self._gate, stop)))
         steps = blocks.map(plain(lambda first: self._locate(tf.range(first, tf.minimum(first + _BLOCK_STEPS, stop)))))
         steps = steps.unbatch()
         if replicas > 1:
@@ -85,6 +95,8 @@ class Feed(Plan):
         Where the settings forbid to make batches ahead (`optimize_cpu_gpu_overlap`), each is made when it is asked for.
         """
         taken = elements(self.dataset(start_step, stop_step, **options))
+        if self._gate is not None:
+            taken = self._gate.guard(taken)
         return ahead(taken) if self._overlaps else taken
 
     def batch_specs(self, replicas: int = 1) -> list[dict[str, tf.TensorSpec]]:
@@ -161,9 +173,12 @@ class Feed(Plan):
 
     @cached_property
     def _sources(self) -> list[Source]:
-        in_memory = self.data.memory_cache or not self.data.enable_memory_mapping
         with tf.init_scope(), tf.device("CPU:0"):
-            return [Source(cache, self.payload, in_memory) for cache in self.caches]
+            return [Source(cache, self.payload, self._in_memory) for cache in self.caches]
+
+    @property
+    def _in_memory(self) -> bool:
+        return self.data.memory_cache or not self.data.enable_memory_mapping
 
     @property
     def _overlaps(self) -> bool:
@@ -225,6 +240,23 @@ class Source:
         return {"reference_audio": tf.gather(self.payload["audio"], tf.where(inside, first[:, None] + place, 0))}
 
 
+def _passing(gate: Gate, stop: int) -> Any:
+    """From the first step of a block to itself, when its shards are here. The one call of Python in the feed, once in
+    64 steps and for a cache at an address only: while it waits, it holds no lock that others need."""
+
+    def wait(first: np.int64) -> np.int64:
+        gate.wait(int(first), min(int(first) + _BLOCK_STEPS, stop))
+        return first
+
+    def pass_gate(first: Any) -> Any:
+        passed = tf.numpy_function(wait, [first], tf.int64)
+        passed.set_shape([])
+        return passed
+
+    pass_gate.__name__ = GATE
+    return pass_gate
+
+
 def _sized(name: str, spec: tf.TensorSpec, batch: int, frames: int, tokens: int) -> tf.TensorSpec:
     """A field's shape in a bucket. Every field with rows has `batch` of them; tracks and tokens have a length."""
     shape = spec.shape.as_list()
@@ -255,12 +287,3 @@ def as_tensor(array: np.ndarray) -> tf.Tensor:
     if array.ctypes.data % 64:
         raise ConfigError("the array is not 64-byte aligned, on which TensorFlow would abort: repack the cache")
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
-
-
-def aligned_copy(array: np.ndarray) -> np.ndarray:
-    """The array in memory, at an address that TensorFlow accepts."""
-    buffer = np.empty(array.nbytes + 64, np.uint8)
-    start = -buffer.ctypes.data % 64
-    copy = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[:] = array
-    return copy

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from myxtts.cache.fit import settle
 from myxtts.cache.reader import Cache
+from myxtts.cache.sharded import ShardedCache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.buckets import BucketTable, plan_buckets
 from myxtts.data.order import Order, balance_weights
 from myxtts.data.references import References
+from myxtts.data.shard_order import ShardOrder, windows_of
 from myxtts.errors import CacheMismatch
 from myxtts.features.token_table import TokenTable
 from myxtts.monitor import current_monitor
@@ -51,11 +53,26 @@ class Plan:
         each = list(zip(self.caches, chosen, strict=True))
         self.tables = [_plan_table(cache, config, rows, len(each)) for cache, rows in each]
         weights = [_utterance_weights(cache, config, rows) for cache, rows in each]
-        self.order = Order(self.seed, self.tables, cache_weights=cache_weights, utterance_weights=weights)
+        self.order = self._ordered({"cache_weights": cache_weights, "utterance_weights": weights})
         self._cache_weights = None if cache_weights is None else [float(weight) for weight in cache_weights]
-        speakers = [np.asarray(cache.columns["speaker"]) for cache in self.caches]
-        self.references = References(self.seed, speakers, utterances)
+        self.references = References(self.seed, [self._voices(cache) for cache in self.caches], utterances)
         self.steps_per_epoch = self.order.steps_per_epoch
+
+    def _ordered(self, weights: dict[str, Any]) -> Order:
+        """Of caches in more shards than are shuffled together, window by window: the same wherever the shards lie."""
+        ends = [_shard_ends(cache) for cache in self.caches]
+        if windows_of(ends, self.data.shuffle_shards) == 1:
+            return Order(self.seed, self.tables, **weights)
+        return ShardOrder(self.seed, self.tables, ends, self.data.shuffle_shards, **weights)
+
+    def _voices(self, cache: Cache) -> NDArray[np.int64]:
+        """A label for each utterance: those who share one may show each other's voice. Where only some shards are at
+        hand that is the speaker in the same shard."""
+        speaker = np.asarray(cache.columns["speaker"], np.int64)
+        if not isinstance(self.order, ShardOrder):
+            return speaker
+        ends = _shard_ends(cache)
+        return speaker + np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)) * len(cache.speakers)
 
     @cached_property
     def columns(self) -> NDArray[np.int64]:
@@ -98,6 +115,8 @@ class Plan:
         """A hash of all that decides which utterances a step has: seed, buckets, members and weights."""
         digest = xxhash.xxh3_128(repr((self.seed, self._cache_weights, self.data.reference_frames)).encode())
         digest.update(repr((self.data.speaker_temperature, self.data.language_temperature)).encode())
+        if isinstance(self.order, ShardOrder):
+            digest.update(repr((self.order.windows, [_shard_ends(cache).tolist() for cache in self.caches])).encode())
         for table in self.tables:
             for array in (table.frames, table.tokens, table.batch, table.starts, table.members):
                 digest.update(np.ascontiguousarray(array).data.cast("B"))
@@ -147,9 +166,15 @@ class Plan:
             "payload": list(self.payload),
             "cache": self.cache_id,
             "steps_per_epoch": self.steps_per_epoch,
+            "windows": self.order.windows if isinstance(self.order, ShardOrder) else 1,
             "useful_frame_share": round(self.useful_frame_share, 4),
             "tables": [table.describe() for table in self.tables],
         }
+
+
+def _shard_ends(cache: Cache) -> NDArray[np.int64]:
+    """Where the utterances of each shard end; a cache in one piece is one shard."""
+    return cache.ends if isinstance(cache, ShardedCache) else np.array([len(cache)])
 
 
 def _check_tables(caches: Sequence[Cache]) -> None:

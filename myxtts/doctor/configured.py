@@ -12,6 +12,7 @@ import numpy as np
 from myxtts.cache.manifest import is_cache
 from myxtts.cache.open import open_or_pack
 from myxtts.cache.pack import default_cache
+from myxtts.cache.remote import is_address
 from myxtts.config.config import XTTSConfig
 from myxtts.data.starting_points import for_this_machine
 from myxtts.doctor.structure import Structure, structure_of
@@ -60,6 +61,8 @@ def data_path(config: XTTSConfig) -> Path:
     """The corpus or cache that the config names, if it exists."""
     if config.data.dataset_path is None:
         raise DiagnosisError("no data is named: give --data CACHE, or a --config with data.dataset_path")
+    if is_address(config.data.dataset_path):
+        return open_or_pack(config.data.dataset_path, config).folder
     path = Path(config.data.dataset_path)
     if not path.exists():
         raise DiagnosisError(f"there is no {path}: give a corpus or a cache that exists")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from myxtts.cache.fit import settle
+from myxtts.cache.open import open_cache
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.gpu_check.device import Details, Failed, best_ms, side_of
@@ -30,7 +31,7 @@ _OF_PREDICTION = 0.8  # of the emulated utilisation that the driver's must reach
 
 def _settled(config: XTTSConfig, cache: Path, **changes: Any) -> tuple[Cache, XTTSConfig]:
     """The config as the cache was packed, with `changes` to its data; batches are small enough for a small corpus."""
-    opened = Cache(cache)
+    opened = open_cache(cache)
     data = settle(config.data, [opened])
     batch = min(data.batch_size, max(len(opened) // 4, 1))
     return opened, dataclasses.replace(config, data=dataclasses.replace(data, batch_size=batch, **changes))
@@ -168,7 +169,7 @@ def _predicted(config: XTTSConfig, cache: Path, step_ms: float) -> float:
     from myxtts.bench.emulator import emulate
     from myxtts.data.pipeline import Feed
 
-    batches: Iterator[Any] = Feed(Cache(cache), config).batches()
+    batches: Iterator[Any] = Feed(open_cache(cache), config).batches()
     step_ms = min(step_ms, 500.0)
     steps = int(np.clip(3e3 / step_ms, 3, 500))
     au = emulate(batches, step_ms, steps).au

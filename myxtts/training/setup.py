@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from myxtts.cache.mirrored import MirroredCache
+from myxtts.cache.reader import Cache
 from myxtts.cache.settings import PackSettings
 from myxtts.cache.validation import impossible_tokens
 from myxtts.cache.verify import verify_tokens
@@ -110,7 +112,7 @@ def _packed_settings(feed: Feed | FileFeed) -> dict[str, Any]:
 def _learnt(feed: Feed | FileFeed, symbols: Sequence[str]) -> list[str]:
     """The symbols that occur in the feed's texts."""
     counts = np.zeros(len(symbols), np.int64)
-    for tokens in [cache.tokens for cache in feed.caches] if isinstance(feed, Feed) else [feed.listing.tokens]:
+    for tokens in _tokens_of(feed):
         for start in range(0, len(tokens), _TOKENS_AT_ONCE):
             some = tokens[start : start + _TOKENS_AT_ONCE]
             if isinstance(feed, Feed) and impossible_tokens(some, len(symbols)):
@@ -123,14 +125,33 @@ def _learnt(feed: Feed | FileFeed, symbols: Sequence[str]) -> list[str]:
 
 def _refuse_damaged_tokens(feed: Feed) -> None:
     for cache in feed.caches:
-        if damages := verify_tokens(cache.folder):
-            more = f" and {len(damages) - 1} more" if len(damages) > 1 else ""
-            raise CacheDamaged(f"{cache.folder}: {damages[0]}{more}: run 'myxtts verify {cache.folder} --fix CORPUS'")
+        for folder in _token_folders(cache):
+            if damages := verify_tokens(folder):
+                more = f" and {len(damages) - 1} more" if len(damages) > 1 else ""
+                mend = f"run 'myxtts verify {cache.folder} --fix CORPUS'"
+                raise CacheDamaged(f"{folder}: {damages[0]}{more}: {mend}")
+
+
+def _token_folders(cache: Cache) -> list[Path]:
+    """Where a cache's tokens lie: in each of its shards, if it has any. A mirror has compared its own when they came."""
+    if isinstance(cache, MirroredCache):
+        return []
+    shards = [shard["name"] for shard in cache.body.get("shards", []) if shard["utterances"]]
+    return [cache.folder / name for name in shards] or [cache.folder]
+
+
+def _tokens_of(feed: Feed | FileFeed) -> Iterator[np.ndarray]:
+    if not isinstance(feed, Feed):
+        yield feed.listing.tokens
+        return
+    for cache in feed.caches:
+        yield from cache.token_parts()
 
 
 def _foreign_tokens(feed: Feed, symbols: int) -> str:
     """One flipped bit is enough, and numpy would count up to it: 8 GB for bit 30."""
-    folder = next(cache.folder for cache in feed.caches if impossible_tokens(cache.tokens, symbols))
+    parts = ((cache.folder, part) for cache in feed.caches for part in cache.token_parts())
+    folder = next(folder for folder, part in parts if impossible_tokens(part, symbols))
     return f"{folder}: tokens.npy is damaged, it holds ids of no symbol: run 'myxtts verify {folder} --fix CORPUS'"
 
 

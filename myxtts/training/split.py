@@ -19,7 +19,6 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from myxtts.cache.format import column_file
 from myxtts.cache.reader import Cache
 from myxtts.features.letters import clean
 
@@ -88,13 +87,13 @@ def _take(sentences: NDArray[np.uint64], sizes: NDArray[np.int64], most: int) ->
 
 def text_hashes(cache: Cache) -> NDArray[np.uint64]:
     """xxh3 of what each utterance says, uint64 [utterances]."""
-    blob = np.load(cache.folder / column_file("text_bytes"), mmap_mode="r", allow_pickle=False)
-    ends = np.asarray(cache.columns["text_end"])
-    letters, parts, start = _Letters(), [], 0
-    for first in range(0, len(ends), _CHUNK_UTTERANCES):
-        chunk = ends[first : first + _CHUNK_UTTERANCES]
-        parts.append(_hash_chunk(blob[start : chunk[-1]], chunk - start, letters))
-        start = int(chunk[-1])
+    letters, parts = _Letters(), []
+    for blob, ends in cache.texts():
+        start = 0
+        for first in range(0, len(ends), _CHUNK_UTTERANCES):
+            chunk = ends[first : first + _CHUNK_UTTERANCES]
+            parts.append(_hash_chunk(blob[start : chunk[-1]], chunk - start, letters))
+            start = int(chunk[-1])
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
 

@@ -12,8 +12,11 @@ from typing import Any
 import tensorflow as tf
 
 from myxtts.cache.fit import settle
+from myxtts.cache.mirrored import MirroredCache
+from myxtts.cache.open import open_cache
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
+from myxtts.data.extract import Extract
 from myxtts.data.pipeline import Feed
 from myxtts.errors import CacheMismatch, TrainingError
 from myxtts.models.vocoder_training import VocoderTraining
@@ -50,7 +53,7 @@ def start_training(
     """
     prepare_tensorflow(config)  # before the first tensor: a GPU's memory cannot be told to grow later
     vocoder = config.model.part == "vocoder"
-    config = for_vocoder(config) if vocoder else settle_start(config, Cache(cache, verify=False))
+    config = for_vocoder(config) if vocoder else settle_start(config, open_cache(cache, verify=False))
     cluster = cluster_of()
     config = config if cluster is None else same_everywhere(config)
     train, val = feeds_for(config, cache, validation, tracks=("audio",) if vocoder else ())
@@ -104,15 +107,19 @@ def feeds_for(
     config: XTTSConfig, cache: Path, validation: Path | None, tracks: Sequence[str] = ()
 ) -> tuple[Feed, Feed | None]:
     """`tracks`: what is needed of each clip besides its mel."""
-    opened = Cache(cache, config.data.cache_verification)
+    opened = open_cache(cache, config.data.cache_verification)
     if validation is not None:
         train = Feed(opened, config, tracks=tracks)
-        return train, _validation_feed(config, Cache(validation, config.data.cache_verification), None, train)
+        return train, _validation_feed(config, open_cache(validation, config.data.cache_verification), None, train)
     sides = split(opened)
     train = Feed(opened, config, utterances=sides.train, tracks=tracks)
     rows = sides.validation[0]
     usable = rows[opened.columns["n_frames"][rows] <= config.data.max_mel_frames]
-    return train, _validation_feed(config, opened, [usable], train) if len(usable) else None
+    if not len(usable):
+        return train, None
+    if isinstance(opened, MirroredCache):  # of which each shard may hold one
+        return train, _validation_feed(config, Extract(opened, usable), None, train)
+    return train, _validation_feed(config, opened, [usable], train)
 
 
 def _validation_feed(config: XTTSConfig, cache: Cache, utterances: Any, train: Feed) -> Feed:

@@ -20,6 +20,7 @@ from typing import Any
 
 import psutil
 
+from myxtts.cache.open import open_cache
 from myxtts.cache.reader import Cache
 from myxtts.config.config import DataConfig, XTTSConfig
 from myxtts.data.starting_points import gpus_used, prefetch_for, starting_point
@@ -95,7 +96,7 @@ def tune(
     began = time.monotonic()
     keep = config.data.by_hand if keep is None else keep
     machine = describe_machine(cache) if machine is None else machine
-    opened = Cache(cache, config.data.cache_verification)
+    opened = open_cache(cache, config.data.cache_verification)
     budget = int(psutil.virtual_memory().available * _MEMORY_SHARE)
     loop = TrainingLoop(config, opened, step, machine, budget)
     start = _start(config, opened, machine, keep)

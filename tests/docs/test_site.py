@@ -23,6 +23,7 @@ TRANSLATED = (
     "studio",
     "corpus",
     "prepare",
+    "large-corpora",
     "training",
     "devices",
     "text",
