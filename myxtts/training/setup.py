@@ -133,7 +133,7 @@ def _refuse_damaged_tokens(feed: Feed) -> None:
 
 
 def _token_folders(cache: Cache) -> list[Path]:
-    """Where a cache's tokens lie: in each of its shards, if it has any. A mirror has compared its own when they came."""
+    """Where a cache's tokens lie: in each of its shards, if it has any. A mirror has compared them when they came."""
     if isinstance(cache, MirroredCache):
         return []
     shards = [shard["name"] for shard in cache.body.get("shards", []) if shard["utterances"]]
