@@ -29,6 +29,7 @@ TRANSLATED = (
     "text",
     "evaluating",
     "serving",
+    "export",
     "diagnosing",
     "troubleshooting",
     "then-and-now",

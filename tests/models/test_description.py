@@ -5,7 +5,6 @@ import json
 import pytest
 from small_models import describe
 
-from myxtts.cli import main
 from myxtts.errors import CheckpointDamaged, CheckpointError
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
 from myxtts.models.format import write_state
@@ -120,16 +119,6 @@ def test_find_says_what_is_there_instead(tmp_path):
     (tmp_path / "checkpoints").mkdir()
     with pytest.raises(CheckpointError, match="not saved a checkpoint yet"):
         find_checkpoint(tmp_path)
-
-
-def test_nothing_offers_an_exported_model(tmp_path, capsys):
-    """Nothing exports one."""
-    for verb in ("say", "evaluate"):
-        with pytest.raises(SystemExit):
-            main([verb, "--help"])
-    with pytest.raises(CheckpointError) as caught:
-        find_checkpoint(tmp_path / "nowhere")
-    assert "exported model" not in capsys.readouterr().out + str(caught.value)
 
 
 def test_speaking_takes_the_running_average_if_there_is_one(tmp_path):

@@ -102,5 +102,5 @@ class _Model:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_weights_that_are_no_numbers_are_refused(value):
-    with pytest.raises(CheckpointDamaged, match="a/kernel holds NaN or infinities"):
+    with pytest.raises(CheckpointDamaged, match="a/kernel holds NaN or infinite values"):
         set_weights(_Model(), {"a/kernel": np.array([1.0, value], np.float32)})

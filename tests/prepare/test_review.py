@@ -42,6 +42,11 @@ def corpus(speech, tmp_path_factory):
     return folder / "corpus"
 
 
+def _take_ctrl_c():
+    """A shell that runs the tests in the background may have them ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def page(corpus, tmp_path):
     """A copy of it under review; the recording stays where it is."""
@@ -59,7 +64,8 @@ def page(corpus, tmp_path):
         "--json",
     ]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+                               preexec_fn=_take_ctrl_c)  # fmt: skip
     port = re.search(r"127\.0\.0\.1:(\d+)/", running.stderr.readline())[1]
     yield Page(running, int(port))
     if running.poll() is None:

@@ -11,7 +11,7 @@ from myxtts.serving.problems import Problem
 def test_more_clips_than_may_wait_are_refused(monkeypatch, tmp_path):
     release, running = asyncio.Event(), []
 
-    async def decode(clip, model):
+    async def decode(module, words, clip):
         running.append(clip)
         await release.wait()
         return uploads.REFUSED, b"", "no sound"
@@ -29,7 +29,7 @@ def test_more_clips_than_may_wait_are_refused(monkeypatch, tmp_path):
             await decoding.crops(b"again", tmp_path)
         return found.value
 
-    monkeypatch.setattr(uploads, "_run", decode)
+    monkeypatch.setattr(uploads, "run_apart", decode)
     problem = asyncio.run(meet())
     assert (problem.status, problem.code) == (429, "rate_limit_exceeded")
     assert int(problem.headers["Retry-After"]) >= 1
