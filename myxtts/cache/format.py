@@ -122,8 +122,8 @@ def shard_rejected(name: str) -> str:
 
 def shard_number(name: str) -> int | None:
     """Which shard a file or folder of a cache in shards belongs to, if to any."""
-    found = _SHARD.fullmatch(place_of(name))
-    return None if found is None else int(found[1])
+    match = _SHARD.fullmatch(place_of(name))
+    return None if match is None else int(match[1])
 
 
 def is_cache_file(name: str) -> bool:

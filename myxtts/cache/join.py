@@ -38,11 +38,11 @@ def shard_body(folder: Path, number: int) -> dict[str, Any] | None:
 def shard_bodies(folder: Path) -> list[dict[str, Any]]:
     """Of all shards in a folder, in their order."""
     numbers = [number for path in folder.iterdir() if (number := shard_number(path.name)) is not None]
-    found = [shard_body(folder, number) for number in range(max(numbers, default=-1) + 1)]
-    if None in found:
-        missing = folder / shard_name(found.index(None))
+    bodies = [shard_body(folder, number) for number in range(max(numbers, default=-1) + 1)]
+    if None in bodies:
+        missing = folder / shard_name(bodies.index(None))
         raise CacheDamaged(f"{missing} is missing: run 'myxtts verify {folder} --fix CORPUS'")
-    return [body for body in found if body is not None]
+    return [body for body in bodies if body is not None]
 
 
 def numbered_otherwise(bodies: list[dict[str, Any]]) -> tuple[list[str], list[int]]:

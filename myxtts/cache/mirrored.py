@@ -62,8 +62,8 @@ def mirror_index(address: str, folder: str | None, limit_gb: float) -> Path:
     with ThreadPoolExecutor(_AT_ONCE, "myxtts-index") as pool:
         for done in [pool.submit(_fetch_shard_index, remote, place, name) for name in names]:
             done.result()
-    told = {"address": remote.address, "limit_bytes": int(limit_gb * 1e9)}
-    write_whole(place / REMOTE, json.dumps(told).encode())
+    origin = {"address": remote.address, "limit_bytes": int(limit_gb * 1e9)}
+    write_whole(place / REMOTE, json.dumps(origin).encode())
     return place
 
 
@@ -133,12 +133,12 @@ class MirroredCache(ShardedCache):
 
     def __init__(self, folder: Path | str, verify: bool = True):
         super().__init__(folder, verify, payload=False)
-        told = json.loads(read_regular(self.folder / REMOTE, 1 << 20))
-        self._remote = Remote(told["address"])
+        origin = json.loads(read_regular(self.folder / REMOTE, 1 << 20))
+        self._remote = Remote(origin["address"])
         for name in map(track_file, self.tracks):
             for number in range(len(self.shards)):
                 self.stretches[name].take(number)
-        self.mirror = Mirror(self, self._remote, told["limit_bytes"])
+        self.mirror = Mirror(self, self._remote, origin["limit_bytes"])
 
     def track(self, name: str, utterance: int) -> NDArray[Any]:
         """From the mirror if it is there, else these rows alone from the address."""

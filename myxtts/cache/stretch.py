@@ -65,11 +65,11 @@ class Stretch:
     def put(self, number: int, path: Path) -> None:
         """Map a whole file into its place."""
         with open(path, "rb") as file:
-            found, expected = os.fstat(file.fileno()).st_size, self._sizes[number]
-            if found != expected:
-                raise CacheError(f"{path} has {found} bytes, expected {expected}: run 'myxtts verify {path.parent}'")
-            _map(self._base + self._offsets[number], found, _COPY_ON_WRITE, _PRIVATE | _MAP_FIXED, file.fileno())
-        cut_off.remember(path, found)
+            size, expected = os.fstat(file.fileno()).st_size, self._sizes[number]
+            if size != expected:
+                raise CacheError(f"{path} has {size} bytes, expected {expected}: run 'myxtts verify {path.parent}'")
+            _map(self._base + self._offsets[number], size, _COPY_ON_WRITE, _PRIVATE | _MAP_FIXED, file.fileno())
+        cut_off.remember(path, size)
 
     def take(self, number: int) -> None:
         """Empty a place, so that the file's space on the disk is free once it is deleted.
@@ -81,8 +81,8 @@ class Stretch:
 
 
 def _map(address: int | None, n_bytes: int, protection: int, flags: int, file: int) -> int:
-    found = _libc.mmap(address, n_bytes, protection, flags, file, 0)
-    if found is None or found == ctypes.c_void_p(-1).value:
+    mapped = _libc.mmap(address, n_bytes, protection, flags, file, 0)
+    if mapped is None or mapped == ctypes.c_void_p(-1).value:
         code = ctypes.get_errno()
         raise OSError(code, f"cannot map {n_bytes} bytes: {os.strerror(code)}")
-    return int(found)
+    return int(mapped)

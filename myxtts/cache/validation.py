@@ -94,8 +94,8 @@ def impossible_body(body: Any) -> str:
 
 def _impossible_shards(body: dict[str, Any]) -> str:
     """Names are those that we give, so none leads out of the folder; each shard is looked at when it is opened."""
-    if found := misfit(body.get("shards"), _SHARDS, "shards"):
-        return found
+    if reason := misfit(body.get("shards"), _SHARDS, "shards"):
+        return reason
     shards, held = body["shards"], tracks_in(body["lengths"])
     if [shard["name"] for shard in shards] != [shard_name(n) for n in range(len(shards))]:
         return "shards are not named by their numbers"

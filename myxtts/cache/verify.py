@@ -99,7 +99,7 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
 
 def _verify_shards(cache: Path, body: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
     """One shard after the other; a file is named with its shard, an utterance by its number among all."""
-    found: list[Damage] = []
+    damages: list[Damage] = []
     sizes = [_payload_bytes(shard["lengths"]) for shard in body["shards"]]
     before = 0
     for number, shard in enumerate(body["shards"]):
@@ -109,9 +109,9 @@ def _verify_shards(cache: Path, body: dict[str, Any], progress: VerifyProgress |
         show = None if progress is None else functools.partial(_show_part, progress, done, sum(sizes))
         for damage in _verify_shard(cache / shard["name"], shard, show):
             utterance = None if damage.utterance is None else damage.utterance + before
-            found.append(replace(damage, file=f"{shard['name']}/{damage.file}", utterance=utterance))
+            damages.append(replace(damage, file=f"{shard['name']}/{damage.file}", utterance=utterance))
         before += shard["utterances"]
-    return found
+    return damages
 
 
 def _show_part(progress: VerifyProgress, done: int, total: int, here: int, _: int) -> None:
@@ -125,10 +125,10 @@ def _payload_bytes(lengths: dict[str, int]) -> int:
 def _verify_shard(folder: Path, shard: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
     if not is_cache(folder):
         return [Damage(MANIFEST, "is missing")]
-    found = verify(folder, progress)
-    if not found and fingerprint(load_manifest(folder)) != shard["seal"]:
+    damages = verify(folder, progress)
+    if not damages and fingerprint(load_manifest(folder)) != shard["seal"]:
         return [Damage(MANIFEST, "is of another cache")]
-    return found
+    return damages
 
 
 def _verify_payload(cache: Path, body: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
@@ -264,25 +264,25 @@ def _is_sharded(cache: Path) -> bool:
     return any(shard_number(path.name) is not None for path in cache.iterdir())
 
 
-def _repair_shards(cache: Path, corpus: Corpus, settings: PackSettings, found: list[Damage]) -> list[Damage]:
+def _repair_shards(cache: Path, corpus: Corpus, settings: PackSettings, damages: list[Damage]) -> list[Damage]:
     """Each shard from its own rows of the corpus; then the list of them anew, from what they are now."""
     try:
         body: dict[str, Any] | None = load_manifest(cache)
     except CacheError:
         body = None
-    left = [] if body is None else _repair_each(cache, body, corpus, found)
+    left = [] if body is None else _repair_each(cache, body, corpus, damages)
     part = {"corpus": corpus.defaults, "name": name_as_text(corpus.folder.name), "digest": digest_of(corpus)}
     corpora = [part | {"rows": sum(1 for _ in corpus.rows())}] if body is None else body["corpora"]
     rejoin(cache, corpora)
     return left
 
 
-def _repair_each(cache: Path, body: dict[str, Any], corpus: Corpus, found: list[Damage]) -> list[Damage]:
+def _repair_each(cache: Path, body: dict[str, Any], corpus: Corpus, damages: list[Damage]) -> list[Damage]:
     rows, left, before = corpus.rows(), list[Damage](), 0
     settings, table = PackSettings.from_manifest(body), TokenTable(body["token_table"])
     for shard in body["shards"]:
         part = Part(list(itertools.islice(rows, shard["rows"])), corpus.folder, corpus.defaults)
-        own = [_seen_from(damage, shard["name"], before) for damage in found
+        own = [_seen_from(damage, shard["name"], before) for damage in damages
                if damage.file.startswith(f"{shard['name']}/")]  # fmt: skip
         if own:
             failed = repair(cache / shard["name"], part, settings, own, table)

@@ -48,11 +48,11 @@ def _start(arguments: argparse.Namespace, words: list[str]) -> Result:
     asked = [*words, "--json"] if "--json" not in words else words
     done = launch(own_command(asked), arguments.processes, arguments.restarts, _tell, _tell)
     last = done.attempts[-1]
-    told = last.printed[0]
+    summary = last.printed[0]
     codes = [attempt.codes for attempt in done.attempts]
-    result = {"workers": arguments.processes, "attempts": codes, "result": told or None}
+    result = {"workers": arguments.processes, "attempts": codes, "result": summary or None}
     ends = f"{len(done.attempts) - 1} restarts; exit codes {', '.join(map(str, last.codes))}"
-    done_text = f"{told['run']}: step {told['step']}, {told['why']}; {ends}" if "run" in told else ""
+    done_text = f"{summary['run']}: step {summary['step']}, {summary['why']}; {ends}" if "run" in summary else ""
     return done.code, result, done_text or f"not done: {last.why or 'a worker was killed'}; {ends}"
 
 

@@ -48,10 +48,10 @@ def run(arguments: argparse.Namespace) -> Result:
         raise UsageError(f"--asr {arguments.asr}: expected moonshine, whisper, none or a folder of faster-whisper's")
     if not arguments.inputs and not arguments.review:
         raise UsageError("name recordings to prepare, or --review what is prepared")
-    found = prepare(Order(**given), _bar) if arguments.inputs else {}
+    outcome = prepare(Order(**given), _bar) if arguments.inputs else {}
     if arguments.review:
-        found = review(arguments.corpus, given.get("least_trust", LEAST_TRUST), arguments.port, _say_address)
-    summary = {"corpus": str(arguments.corpus), **found}
+        outcome = review(arguments.corpus, given.get("least_trust", LEAST_TRUST), arguments.port, _say_address)
+    summary = {"corpus": str(arguments.corpus), **outcome}
     return (0 if summary["rows"] else 1), summary, describe(summary)
 
 
@@ -94,11 +94,13 @@ def describe(summary: dict[str, Any]) -> str:
 
 
 def _describe_reasons(name: str, listed: str, summary: dict[str, Any], reasons: dict[str, str]) -> list[str]:
-    found = summary[name.replace(" ", "_")]
-    if not found:
+    by_reason = summary[name.replace(" ", "_")]
+    if not by_reason:
         return []
-    lines = [f"  {name}: {_time(sum(each['seconds'] for each in found.values()))}, listed in {listed}"]
-    return lines + [f"    {_time(each['seconds']):>9}  {reason}: {reasons[reason]}" for reason, each in found.items()]
+    lines = [f"  {name}: {_time(sum(each['seconds'] for each in by_reason.values()))}, listed in {listed}"]
+    return lines + [
+        f"    {_time(each['seconds']):>9}  {reason}: {reasons[reason]}" for reason, each in by_reason.items()
+    ]
 
 
 def _time(seconds: float) -> str:

@@ -24,16 +24,16 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.files import write_whole
     from myxtts.prepare.reading_list import reading_list
 
-    found = reading_list(arguments.language, arguments.minutes, arguments.text)
-    text = "\n".join(found.sentences)
-    told = f"{len(found.sentences)} sentences, about {found.seconds / 60:.0f} min; {found.covered} of {found.known}"
-    told = f"{told} pairs of {found.unit}; {found.origin}"
+    chosen = reading_list(arguments.language, arguments.minutes, arguments.text)
+    text = "\n".join(chosen.sentences)
+    message = f"{len(chosen.sentences)} sentences, about {chosen.seconds / 60:.0f} min; {chosen.covered}"
+    message = f"{message} of {chosen.known} pairs of {chosen.unit}; {chosen.origin}"
     if arguments.output:
         write_whole(arguments.output, f"{text}\n".encode())
-        return 0, dict(vars(found)), f"{arguments.output}: {told}"
+        return 0, dict(vars(chosen)), f"{arguments.output}: {message}"
     if not arguments.json:
-        print(told, file=sys.stderr)
-    return 0, dict(vars(found)), text
+        print(message, file=sys.stderr)
+    return 0, dict(vars(chosen)), text
 
 
 def _minutes(text: str) -> float:

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> Result:
         if arguments.open:
             webbrowser.open(address)
 
-    told = open_studio(StudioSettings(arguments.folder, arguments.port, arguments.overrides), ready)
-    busy = ", ".join(told["still_working"])
+    summary = open_studio(StudioSettings(arguments.folder, arguments.port, arguments.overrides), ready)
+    busy = ", ".join(summary["still_working"])
     left = f"; still working without it: {busy}, start the studio again to see how far it is" if busy else ""
-    return 0, told, f"the studio is closed{left}"
+    return 0, summary, f"the studio is closed{left}"

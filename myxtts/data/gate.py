@@ -101,5 +101,5 @@ class Gate:
     def _reads(self, epoch: int, window: int) -> list[Any]:
         if not isinstance(self._order, ShardOrder):
             return [range(count) for count in self._shards]
-        found = self._order.shards_of(epoch, window, *self._part)
-        return [shards if count else [] for shards, count in zip(found, self._shards, strict=True)]
+        shard_lists = self._order.shards_of(epoch, window, *self._part)
+        return [shards if count else [] for shards, count in zip(shard_lists, self._shards, strict=True)]

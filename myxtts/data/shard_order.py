@@ -127,9 +127,9 @@ class ShardOrder(Order):
         pieces, ends, lengths = self._laid(epochs, tables, xp)
         total = ends[0, -1]
         shift = (xp.arange(xp.length(epochs)) * total)[:, None]
-        found = xp.after(xp.flat(ends + shift), at + xp.take(xp.flat(shift), own)[:, None])
-        begin = xp.take(xp.flat(ends - lengths + shift), found) - xp.take(xp.flat(shift), own)[:, None]
-        at = at - begin + xp.take(xp.flat(xp.take(tables.piece[:, 0], pieces)), found)
+        piece_index = xp.after(xp.flat(ends + shift), at + xp.take(xp.flat(shift), own)[:, None])
+        begin = xp.take(xp.flat(ends - lengths + shift), piece_index) - xp.take(xp.flat(shift), own)[:, None]
+        at = at - begin + xp.take(xp.flat(xp.take(tables.piece[:, 0], pieces)), piece_index)
         return at if tables.ends is None else xp.after(tables.ends, at)
 
     def _laid(self, epochs: Any, tables: Any, xp: Arrays) -> tuple[Any, Any, Any]:

@@ -38,25 +38,25 @@ class Ranks:
     def lines(self) -> list[str]:
         both = enumerate(zip(self.data_ms, self.compute_ms, strict=True))
         shown = ", ".join(f"{n}: {data:.1f} + {compute:.1f}" for n, (data, compute) in both)
-        told = [
+        lines = [
             f"{len(self.data_ms)} devices, ms of waiting for data + computing: {shown}; the exchange takes "
             f"{self.exchange_ms:.1f} ms, {self.exchange_share:.1%} of a step"
         ]
         if self.straggler is not None:
-            told.append(
+            lines.append(
                 f"device {self.straggler} is {self.excess_ms:.1f} ms slower than the others, in {self.slow_at}: they "
                 f"wait for it {self.excess_ms / self.step_ms:.0%} of their time"
             )
-        return told
+        return lines
 
 
 def ranks_of(steps: Iterable[dict[str, Any]]) -> Ranks | None:
     """Of lines of kind step; None where one device trained. Of a run that changed their number, the last one's."""
-    found = [step for step in steps if step.get("rank_compute_ms") and step.get("rank_data_ms")]
-    if not found:
+    timed = [step for step in steps if step.get("rank_compute_ms") and step.get("rank_data_ms")]
+    if not timed:
         return None
-    count = len(found[-1]["rank_compute_ms"])
-    same = [step for step in found if len(step["rank_compute_ms"]) == len(step["rank_data_ms"]) == count]
+    count = len(timed[-1]["rank_compute_ms"])
+    same = [step for step in timed if len(step["rank_compute_ms"]) == len(step["rank_data_ms"]) == count]
     data, compute = (
         np.array([step[name] for step in same], np.float64) for name in ("rank_data_ms", "rank_compute_ms")
     )

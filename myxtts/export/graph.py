@@ -64,10 +64,10 @@ class Graph:
     def weight(self, path: str) -> NDArray[np.float32]:
         if path not in self._weights:
             raise CheckpointError(f"the weights lack {path}: use the model.json that lies beside them")
-        found = np.asarray(self._weights[path], np.float32)
-        if not np.isfinite(found).all():
+        values = np.asarray(self._weights[path], np.float32)
+        if not np.isfinite(values).all():
             raise CheckpointDamaged(f"{path} holds NaN or infinities: use another checkpoint")
-        return found
+        return values
 
     def matrix(self, array: Array) -> str:
         """A learnt matrix [rows, columns] as float32, kept in fewer bits."""

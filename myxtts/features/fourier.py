@@ -23,8 +23,8 @@ def rfft(rows: NDArray[Any]) -> NDArray[np.complex64]:
         return np.fft.rfft(rows, axis=1).astype(np.complex64, copy=False)
     import scipy.fft
 
-    found: NDArray[np.complex64] = scipy.fft.rfft(rows, axis=1, overwrite_x=True)
-    return found
+    spectra: NDArray[np.complex64] = scipy.fft.rfft(rows, axis=1, overwrite_x=True)
+    return spectra
 
 
 def irfft(spectra: NDArray[np.complex64], samples: int) -> NDArray[np.float32]:
@@ -32,13 +32,13 @@ def irfft(spectra: NDArray[np.complex64], samples: int) -> NDArray[np.float32]:
         return np.fft.irfft(spectra, samples, axis=1).astype(np.float32, copy=False)
     import scipy.fft
 
-    found: NDArray[np.float32] = scipy.fft.irfft(spectra, samples, axis=1)
-    return found
+    rows: NDArray[np.float32] = scipy.fft.irfft(spectra, samples, axis=1)
+    return rows
 
 
 @functools.cache
 def _has_scipy() -> bool:
-    found = importlib.util.find_spec("scipy") is not None
-    if not found:
+    installed = importlib.util.find_spec("scipy") is not None
+    if not installed:
         _log.info("SciPy is not installed: spectra take 7 times as long; before packing a corpus, pip install scipy")
-    return found
+    return installed

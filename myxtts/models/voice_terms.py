@@ -36,8 +36,8 @@ def _of_all(reference: Any, speaker: Any, weight: Any) -> tuple[Any, Any, Any, A
     """The same of the whole batch where it is spread over devices, and at which of its rows these begin."""
     if replica() is None:
         return reference, speaker, weight, 0
-    told = tf.stack([tf.cast(speaker, tf.float32), weight], axis=1)
-    shown, first = all_rows(tf.concat([reference, told], axis=1))
+    columns = tf.stack([tf.cast(speaker, tf.float32), weight], axis=1)
+    shown, first = all_rows(tf.concat([reference, columns], axis=1))
     return shown[:, :-2], tf.cast(shown[:, -2], speaker.dtype), shown[:, -1], first
 
 

@@ -42,6 +42,6 @@ class VoiceDetector:
         padded = np.concatenate([self._before, audio])
         windows = np.lib.stride_tricks.sliding_window_view(padded, WINDOW + _CONTEXT)[::WINDOW]
         hidden, cell = self._state
-        found, *self._state = self._network.run(None, {"input": windows.copy(), "h": hidden, "c": cell})
+        chances, *self._state = self._network.run(None, {"input": windows.copy(), "h": hidden, "c": cell})
         self._before = padded[-_CONTEXT:]
-        return found
+        return chances

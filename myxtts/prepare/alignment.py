@@ -53,10 +53,10 @@ def _anchors(heard: Sequence[str], text: Sequence[str]) -> list[tuple[int, int]]
 
 
 def _grams(words: Sequence[str]) -> dict[tuple[str, ...], list[int]]:
-    found: dict[tuple[str, ...], list[int]] = {}
+    places: dict[tuple[str, ...], list[int]] = {}
     for at in range(len(words) - _ANCHOR_WORDS + 1):
-        found.setdefault(tuple(words[at : at + _ANCHOR_WORDS]), []).append(at)
-    return found
+        places.setdefault(tuple(words[at : at + _ANCHOR_WORDS]), []).append(at)
+    return places
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -68,12 +68,12 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         at = bisect.bisect_left(tails, place)
         before[n] = piles[at - 1] if at else NOWHERE
         tails[at : at + 1], piles[at : at + 1] = [place], [n]
-    found, n = [], piles[-1] if piles else NOWHERE
+    rising, n = [], piles[-1] if piles else NOWHERE
     while n != NOWHERE:
-        found.append(pairs[n])
+        rising.append(pairs[n])
         n = before[n]
-    counts = Counter(at for at, _ in found)
-    return [pair for pair in found[::-1] if counts[pair[0]] == 1]
+    counts = Counter(at for at, _ in rising)
+    return [pair for pair in rising[::-1] if counts[pair[0]] == 1]
 
 
 def _align_gap(heard: Sequence[str], text: Sequence[str]) -> list[int]:

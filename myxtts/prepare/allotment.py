@@ -43,7 +43,7 @@ class Allotment:
 
     shares: list[Share]
     unread: list[tuple[int, int]]
-    found: float  # share of the heard words that are in the text
+    known_share: float  # share of the heard words that are in the text
 
 
 def allot(slices: Sequence[Sequence[str]], script: Script) -> Allotment:

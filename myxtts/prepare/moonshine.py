@@ -47,17 +47,17 @@ class Moonshine:
         """The text, and the mean probability of its tokens; 0 if it did not come to an end."""
         sound, mask = audio[None].astype(np.float32, copy=False), np.ones((1, len(audio)), np.int64)
         hidden = self._encoder.run(None, {"input_values": sound, "attention_mask": mask})[0]
-        told = {"encoder_hidden_states": hidden, "encoder_attention_mask": mask}  # it thins the mask out itself
-        tokens, logs = self._write(told, int(len(audio) / RATE * _TOKENS_PER_SECOND) + 4)
+        encoded = {"encoder_hidden_states": hidden, "encoder_attention_mask": mask}  # it thins the mask out itself
+        tokens, logs = self._write(encoded, int(len(audio) / RATE * _TOKENS_PER_SECOND) + 4)
         ended = bool(tokens) and tokens[-1] == _END
         return self._text(tokens), float(np.exp(np.mean(logs))) if ended else 0.0
 
-    def _write(self, told: dict[str, NDArray[Any]], most: int) -> tuple[list[int], list[float]]:
+    def _write(self, encoded: dict[str, NDArray[Any]], most: int) -> tuple[list[int], list[float]]:
         nothing = np.zeros((1, _HEADS, 0, _HEAD_SIZE), np.float32)
         past = dict.fromkeys(self._kept, nothing)
         tokens, logs = [_START], []
         for step in range(most):
-            logits, *present = self._decoder.run(None, told | _inputs(tokens[-1], past, step > 0))
+            logits, *present = self._decoder.run(None, encoded | _inputs(tokens[-1], past, step > 0))
             new = dict(zip(self._kept, present, strict=True))
             # what the encoder said does not change, and is not given again
             past = new if step == 0 else {name: past[name] if "encoder" in name else new[name] for name in past}
@@ -69,8 +69,8 @@ class Moonshine:
         return tokens[1:], logs
 
     def _text(self, tokens: list[int]) -> str:
-        found = b"".join(self._pieces[token] for token in tokens if token > _END)
-        return found.replace(_SPACE, b" ").decode("utf-8", "ignore").strip()
+        spelled = b"".join(self._pieces[token] for token in tokens if token > _END)
+        return spelled.replace(_SPACE, b" ").decode("utf-8", "ignore").strip()
 
 
 _PARTS = ("decoder.key", "decoder.value", "encoder.key", "encoder.value")

@@ -47,9 +47,9 @@ class MusicDetector:
 
 def _steadiness(peaks: NDArray[np.float32]) -> NDArray[np.float32]:
     """Of each span, the share of its windows in which its five steadiest bins are peaks; a window has its span's."""
-    found = np.zeros(len(peaks), np.float32)
+    steadiness = np.zeros(len(peaks), np.float32)
     for start in range(0, len(peaks), _STEP):
         first = max(min(start + _STEP // 2 - SPAN // 2, len(peaks) - SPAN), 0)
         share = peaks[first : first + SPAN].mean(axis=0)
-        found[start : start + _STEP] = np.sort(share)[-_TONES:].mean()
-    return found
+        steadiness[start : start + _STEP] = np.sort(share)[-_TONES:].mean()
+    return steadiness

@@ -75,19 +75,19 @@ def prepare(order: Order, bar: Bar = _no_bar) -> dict[str, Any]:
 
 def find_recordings(inputs: Iterable[Path]) -> list[Path]:
     """The files that are named, and those with the suffix of a sound in the folders that are named, in order."""
-    found: list[Path] = []
+    recordings: list[Path] = []
     for path in inputs:
         if path.is_dir():
             below = [folder / name for folder, names, _ in walk(path) for name in names]
             inside = [file for file in below if file.suffix.lower() in AUDIO_SUFFIXES]
             if not inside:
                 raise PrepareError(f"{path} holds no recording: expected files in {', '.join(AUDIO_SUFFIXES)}")
-            found += inside
+            recordings += inside
         elif path.is_file():
-            found.append(path)
+            recordings.append(path)
         else:
             raise PrepareError(f"there is no recording {path}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(recordings))
 
 
 def find_texts(text: Path | None, paths: list[Path]) -> dict[Path, Path | None]:
@@ -96,14 +96,14 @@ def find_texts(text: Path | None, paths: list[Path]) -> dict[Path, Path | None]:
         return dict.fromkeys(paths, text)
     if not text.is_dir():
         raise PrepareError(f"there is no text {text}")
-    found: dict[Path, Path | None] = {}
+    texts: dict[Path, Path | None] = {}
     for path in paths:
         named = [text / f"{path.stem}{suffix}" for suffix in SUFFIXES]
         there = next((one for one in named if one.is_file()), None)
         if there is None:
             raise PrepareError(f"{text} has no text for {path.name}: expected {named[0].name}, .srt or .vtt beside it")
-        found[path] = there
-    return found
+        texts[path] = there
+    return texts
 
 
 def _look(path: Path) -> tuple[int, float]:
@@ -129,14 +129,14 @@ def _sources(digests: Iterable[str], state: State) -> list[Source]:
 
 def _refuse_without_speech(sources: list[Source], state: State) -> None:
     """Where nobody speaks in any of them, what there is instead."""
-    found: dict[str, float] = {}
+    lengths: dict[str, float] = {}
     for source in sources:
         for part in state.stretches(source):
             if part.kind == SLICE:
                 return
-            found[part.kind] = found.get(part.kind, 0.0) + part.seconds
-    told = "; ".join(f"{seconds:.1f} s {kind} ({REASONS[kind]})" for kind, seconds in found.items())
-    raise PrepareError(f"{', '.join(source.path for source in sources)}: no speech to make rows of, but {told}")
+            lengths[part.kind] = lengths.get(part.kind, 0.0) + part.seconds
+    instead = "; ".join(f"{seconds:.1f} s {kind} ({REASONS[kind]})" for kind, seconds in lengths.items())
+    raise PrepareError(f"{', '.join(source.path for source in sources)}: no speech to make rows of, but {instead}")
 
 
 def _cut_and_hear(sources: list[Source], state: State, ear: Ear | None, bar: Bar) -> None:

@@ -34,13 +34,15 @@ class ReadingList:
 
 def reading_list(language: str, minutes: float, text: Path | None = None) -> ReadingList:
     """The sentence with the most pairs that are still missing for its length comes first, and so on."""
-    found = _candidates(language, text)
-    pairs, unit = _pairs(found, language)
+    candidates = _candidates(language, text)
+    pairs, unit = _pairs(candidates, language)
     known = Counter(pair for each in pairs for pair in each)
     chosen, seconds, heard = [], 0.0, set[str]()
-    left = dict(enumerate(found))
+    left = dict(enumerate(candidates))
     while left and seconds < minutes * 60:
-        best = max(left, key=lambda n: (sum(1.0 / known[pair] for pair in pairs[n] - heard) / _seconds(found[n]), -n))
+        best = max(
+            left, key=lambda n: (sum(1.0 / known[pair] for pair in pairs[n] - heard) / _seconds(candidates[n]), -n)
+        )
         if not pairs[best] - heard:
             heard = set()  # all of them were met: from the beginning again
             if not pairs[best]:
@@ -49,16 +51,16 @@ def reading_list(language: str, minutes: float, text: Path | None = None) -> Rea
         heard |= pairs[best]
         seconds += _seconds(left[best])
         chosen.append(left.pop(best))
-    covered = {pair for each in chosen for pair in pairs[found.index(each)]}
+    covered = {pair for each in chosen for pair in pairs[candidates.index(each)]}
     return ReadingList(chosen, round(seconds, 1), len(covered), len(known), unit, text.name if text else ORIGIN)
 
 
 def _candidates(language: str, text: Path | None) -> list[str]:
     if text is not None:
-        found = [one for one in _sentences_of(read_script(text), language) if _SHORTEST <= len(one) <= _LONGEST]
-        if not found:
+        fitting = [one for one in _sentences_of(read_script(text), language) if _SHORTEST <= len(one) <= _LONGEST]
+        if not fitting:
             raise PrepareError(f"{text} has no sentence of {_SHORTEST} to {_LONGEST} characters: name another text")
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(fitting))
     known = {name.split("-")[0]: name for name in LANGUAGES["espeak"]}
     name = known.get(language.split("-")[0])
     if name is None:
@@ -75,11 +77,11 @@ def _sentences_of(text: str, language: str) -> list[str]:
     return [script.text(before + 1, end) for before, end in pairwise(edges)]
 
 
-def _pairs(found: list[str], language: str) -> tuple[list[set[str]], str]:
+def _pairs(candidates: list[str], language: str) -> tuple[list[set[str]], str]:
     try:
-        spelled, unit = phonemise(found, _voice(language)), "sounds"
+        spelled, unit = phonemise(candidates, _voice(language)), "sounds"
     except MissingExtra:
-        spelled, unit = [one.casefold() for one in found], "letters"
+        spelled, unit = [one.casefold() for one in candidates], "letters"
     silent = str.maketrans("", "", STRESS + MARKS + " ")
     return [{a + b for word in one.split() for a, b in pairwise(word.translate(silent))} for one in spelled], unit
 

@@ -41,9 +41,9 @@ def compose(state: State, least_trust: float) -> Result:
     proposed: list[Row] = []
     differences: list[Difference] = []
     for group in state.current_groups():
-        rows, found = rows_of(group, state, least_trust)
+        rows, differing = rows_of(group, state, least_trust)
         proposed += rows
-        differences += found
+        differences += differing
     rows, stale = apply(proposed, decisions_of(state).made)
     used = {digest for group in state.current_groups() for digest in group.sources}
     sources = [source for digest, source in state.sources.items() if digest in used]
@@ -114,10 +114,10 @@ def _sources_of(state: State, rows: list[Row]) -> dict[str, Source]:
 
 
 def _by_reason(parts: list[tuple[str, float]]) -> dict[str, dict[str, float]]:
-    found: dict[str, list[float]] = defaultdict(list)
+    durations: dict[str, list[float]] = defaultdict(list)
     for reason, seconds in parts:
-        found[reason].append(seconds)
-    ranked = sorted(found.items(), key=lambda item: (-sum(item[1]), item[0]))
+        durations[reason].append(seconds)
+    ranked = sorted(durations.items(), key=lambda item: (-sum(item[1]), item[0]))
     return {reason: {"count": len(each), "seconds": round(sum(each), 3)} for reason, each in ranked}
 
 

@@ -51,8 +51,8 @@ class Table:
 
     def __init__(self, state: State, least_trust: float):
         self._state, self._least_trust, self._lock = state, least_trust, threading.Lock()
-        found = compose(state, least_trust)
-        self._proposed, self._rows = found.proposed, found.rows
+        result = compose(state, least_trust)
+        self._proposed, self._rows = result.proposed, result.rows
         self._decisions = decisions_of(state)
         if not self._proposed:
             raise PrepareError(f"{state.corpus} has nothing to review: prepare recordings into it first")

@@ -107,11 +107,12 @@ def _words(each: _Slice, group: Group) -> list[str]:
 
 def _refuse_other_texts(given: Allotment, slices: list[_Slice], group: Group) -> None:
     heard = sum(bool(each.heard and each.heard.text) for each in slices)
-    if heard and given.found < LEAST_FOUND:
+    if heard and given.known_share < LEAST_FOUND:
         names = ", ".join(dict.fromkeys(each.source.name for each in slices))
         raise PrepareError(
             f"the text {group.text_name} is not that of {names}: of the words heard ({group.language}) "
-            f"{given.found:.0%} are in it, expected {LEAST_FOUND:.0%} or more; name the right --text and --language"
+            f"{given.known_share:.0%} are in it, expected {LEAST_FOUND:.0%} or more; "
+            "name the right --text and --language"
         )
 
 

@@ -74,9 +74,9 @@ def _decode(path: Path, data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        found = f"byte {data[error.start]:#04x} at {error.start}"
+        bad_byte = f"byte {data[error.start]:#04x} at {error.start}"
     raise PrepareError(
-        f"the text {path} is not UTF-8 ({found}): convert it, for example by "
+        f"the text {path} is not UTF-8 ({bad_byte}): convert it, for example by "
         f"iconv -f windows-1252 -t UTF-8 {path.name} > utf8.txt (windows-1256 for Persian and Arabic)"
     )
 
@@ -95,10 +95,10 @@ def _subtitles(text: str) -> str:
 
 def _characters(text: str) -> list[str]:
     """Each character is a word; marks stay with the character before them."""
-    found: list[str] = []
+    characters: list[str] = []
     for char in "".join(text.split()):
-        if found and not char.isalnum():
-            found[-1] += char
+        if characters and not char.isalnum():
+            characters[-1] += char
         else:
-            found.append(char)
-    return found
+            characters.append(char)
+    return characters

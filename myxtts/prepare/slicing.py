@@ -84,14 +84,14 @@ Region = tuple[int, int]  # first window with speech, and the one after the last
 
 def _regions(windows: Windows) -> list[Region]:
     """Where somebody speaks; what is shorter than a pause between two of them is part of them."""
-    found: list[Region] = []
+    regions: list[Region] = []
     for start, end in _runs(windows.speech >= _GO_ON):
         if windows.speech[start:end].max() < _BEGIN:
             continue
-        if found and start - found[-1][1] < _LEAST_PAUSE:
-            start = found.pop()[0]
-        found.append((start, end))
-    return [region for region in found if region[1] - region[0] >= _LEAST_SPEECH]
+        if regions and start - regions[-1][1] < _LEAST_PAUSE:
+            start = regions.pop()[0]
+        regions.append((start, end))
+    return [region for region in regions if region[1] - region[0] >= _LEAST_SPEECH]
 
 
 def _groups(regions: list[Region], walls: list[float]) -> list[list[Region]]:
@@ -198,32 +198,32 @@ def _mean_db(levels: NDArray[np.float32]) -> float:
 
 def _fill(spoken: list[Stretch], windows: Windows) -> list[Stretch]:
     """The stretches between: silence, noise and music by their names."""
-    found, at = [], 0.0
+    stretches, at = [], 0.0
     speech_db = _mean_db(windows.level_db[windows.speech >= _BEGIN])
     loud = uniform_filter1d(windows.level_db, 9) > max(_LOUD_DB, speech_db - _BELOW_SPEECH_DB)
     for stretch in [*spoken, Stretch(windows.seconds, windows.seconds, SLICE)]:
         if stretch.start > at:
-            found += _name(at, stretch.start, loud, windows)
+            stretches += _name(at, stretch.start, loud, windows)
         if stretch.seconds > 0:
-            found.append(stretch)
+            stretches.append(stretch)
         at = stretch.end
-    return found
+    return stretches
 
 
 def _name(start: float, end: float, loud: NDArray[np.bool_], windows: Windows) -> list[Stretch]:
     first, last = round(start / WINDOW_SECONDS), min(round(end / WINDOW_SECONDS), len(windows))
     edges = [first, *(np.flatnonzero(np.diff(loud[first:last])) + first + 1).tolist(), last]
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     for begin, stop in zip(edges, edges[1:], strict=False):
         kind = _kind(slice(begin, stop), loud, windows)
-        if found and (found[-1].kind == kind or (stop - begin) * WINDOW_SECONDS < 0.25):
-            found[-1] = replace(found[-1], end=stop * WINDOW_SECONDS)
+        if stretches and (stretches[-1].kind == kind or (stop - begin) * WINDOW_SECONDS < 0.25):
+            stretches[-1] = replace(stretches[-1], end=stop * WINDOW_SECONDS)
         else:
-            found.append(Stretch(begin * WINDOW_SECONDS, stop * WINDOW_SECONDS, kind))
-    if not found:
+            stretches.append(Stretch(begin * WINDOW_SECONDS, stop * WINDOW_SECONDS, kind))
+    if not stretches:
         return [Stretch(start, end, "pause")]
-    found[0], found[-1] = replace(found[0], start=start), replace(found[-1], end=end)
-    return [replace(one, kind=_silence(one.seconds)) if one.kind == "pause" else one for one in found]
+    stretches[0], stretches[-1] = replace(stretches[0], start=start), replace(stretches[-1], end=end)
+    return [replace(one, kind=_silence(one.seconds)) if one.kind == "pause" else one for one in stretches]
 
 
 def _kind(part: slice, loud: NDArray[np.bool_], windows: Windows) -> str:

@@ -16,8 +16,8 @@ _LEAST_ROWS = 5  # of which a median says something
 
 def agreement(words: Sequence[str], heard: Sequence[str]) -> float:
     """Of a given text and what was heard: 1 minus the character error rate."""
-    said, found = " ".join(words), " ".join(heard)
-    return max(1.0 - edit_distance(said, found) / len(said), 0.0) if said else 0.0
+    said, heard_text = " ".join(words), " ".join(heard)
+    return max(1.0 - edit_distance(said, heard_text) / len(said), 0.0) if said else 0.0
 
 
 def usual_rate(rates: Sequence[float]) -> float | None:

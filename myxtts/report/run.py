@@ -105,9 +105,9 @@ def _devices_card(past: History | None) -> Markup:
         (f"{n}{' (slowest)' if n == ranks.straggler else ''}", *(ms(value) for value in figures))
         for n, figures in enumerate(zip(ranks.data_ms, ranks.compute_ms, ranks.waiting_ms, strict=True))
     ]
-    told = tag("p", " ".join(f"{line[:1].upper()}{line[1:]}." for line in ranks.lines()))
+    paragraph = tag("p", " ".join(f"{line[:1].upper()}{line[1:]}." for line in ranks.lines()))
     heads = ["device", "waits for data", "computes", "waits for the slowest"]
-    return card("Devices", told, table(heads, rows, words=(0,), id="devices"), note="Medians of a step.")
+    return card("Devices", paragraph, table(heads, rows, words=(0,), id="devices"), note="Medians of a step.")
 
 
 def _episodes(past: History) -> Markup:

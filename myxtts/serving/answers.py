@@ -57,9 +57,9 @@ async def wait_for(job: Job, request: Request) -> Any:
     came = False
     try:
         await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
-        found = coming.result() if coming.done() else None
+        first = coming.result() if coming.done() else None
         came = coming.done()
-        return found
+        return first
     finally:  # also where waiting was cancelled, or nothing but a problem came
         for waiting in (coming, gone):
             waiting.cancel()

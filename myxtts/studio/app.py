@@ -91,9 +91,9 @@ class _Programs:
 def _page_routes() -> list[Route]:
     """One for each file of the page, read when the studio starts: no name that is asked for is opened."""
     files = [item for item in (resources.files("myxtts.studio") / "page").iterdir() if item.is_file()]
-    found = [_file_route(f"/page/{item.name}", item.name, item.read_bytes()) for item in files]
+    routes = [_file_route(f"/page/{item.name}", item.name, item.read_bytes()) for item in files]
     index = next(item for item in files if item.name == "index.html")
-    return [_file_route("/", index.name, index.read_bytes()), *found]
+    return [_file_route("/", index.name, index.read_bytes()), *routes]
 
 
 def _file_route(at: str, name: str, content: bytes) -> Route:

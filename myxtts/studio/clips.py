@@ -55,13 +55,13 @@ class Clips:
     def _changed(self) -> tuple[int, int]:
         """When rows were last written, in ns, and how long their list is: what was packed before is out of date."""
         listed = (path.stat() for path in (self._manifest, self._folder / "metadata.csv") if path.is_file())
-        return max(((found.st_mtime_ns, found.st_size) for found in listed), default=(0, 0))
+        return max(((stat.st_mtime_ns, stat.st_size) for stat in listed), default=(0, 0))
 
     def audio(self, name: str) -> Path:
-        found = {each: path for each, _, path in self._rows()}.get(name)
-        if found is None or not found.is_file():
+        clip = {each: path for each, _, path in self._rows()}.get(name)
+        if clip is None or not clip.is_file():
             raise Problem(404, f"there is no clip {name[:80]!r}", code="unknown_clip")
-        return found
+        return clip
 
     def texts(self) -> set[str]:
         return {text for _, text, _ in self._rows()}
@@ -92,22 +92,22 @@ class Clips:
 
     def problems(self) -> dict[str, list[dict[str, Any]]]:
         """What the last check said, by the id of the row."""
-        found: dict[str, list[dict[str, Any]]] = {}
+        by_row: dict[str, list[dict[str, Any]]] = {}
         try:
             lines = read_regular(self._voice.folder / PROBLEMS, _MOST_BYTES).decode().splitlines()
         except FileNotFoundError:
             return {}
         for problem in map(json.loads, lines):
-            told = {name: problem[name] for name in ("reason", "kind", "message")}
-            found.setdefault(problem["id"], []).append(told)
-        return found
+            brief = {name: problem[name] for name in ("reason", "kind", "message")}
+            by_row.setdefault(problem["id"], []).append(brief)
+        return by_row
 
     def _rows(self) -> Iterable[tuple[str, str, Path]]:
         if self.changeable:
             return [(row["id"], row["text"], self._folder / "wavs" / f"{row['id']}.wav") for row in self._own()]
         try:
-            found = open_corpus(self._folder, language=self._voice.about.language).rows()
-            return [(row.id, row.text, row.audio) for row in found if isinstance(row, Utterance)]
+            rows = open_corpus(self._folder, language=self._voice.about.language).rows()
+            return [(row.id, row.text, row.audio) for row in rows if isinstance(row, Utterance)]
         except CorpusError:  # half made: the job that makes it says how far it is
             return []
 

@@ -51,10 +51,10 @@ class Job:
     @property
     def about(self) -> dict[str, Any] | None:
         try:
-            found = json.loads(read_regular(self.folder / _JOB, _MOST_BYTES))
+            body = json.loads(read_regular(self.folder / _JOB, _MOST_BYTES))
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) and {"kind", "pid", "born", "started"} <= set(found) else None
+        return body if isinstance(body, dict) and {"kind", "pid", "born", "started"} <= set(body) else None
 
     def is_running(self) -> bool:
         about = self.about
@@ -65,10 +65,10 @@ class Job:
         about = self.about
         if about is None:
             return None
-        told = {name: value for name, value in about.items() if name not in ("pid", "born", "words")}
+        status = {name: value for name, value in about.items() if name not in ("pid", "born", "words")}
         if _find(about) is not None:
-            return {**told, "state": "running", "progress": self._progress()}
-        return {**told, **self._outcome(bool(about.get("stop_asked")))}
+            return {**status, "state": "running", "progress": self._progress()}
+        return {**status, **self._outcome(bool(about.get("stop_asked")))}
 
     def stop(self) -> None:
         """Ask it to end: a training finishes its step and saves itself, others are resumed or done again.

@@ -31,7 +31,7 @@ _SHARE = 1 / 20
 @dataclass
 class _Seen:
     size: int
-    told: dict[str, Any]
+    state: dict[str, Any]
     again_at: float
 
 
@@ -48,11 +48,11 @@ class Live:
         seen = self._seen.get(run)
         if seen is None or (seen.size != size and self._clock() >= seen.again_at):
             spent = time.thread_time()
-            told = _tell(run)
+            state = _tell(run)
             again_at = self._clock() + (time.thread_time() - spent) / _SHARE
-            self._seen[run] = seen = _Seen(size, told, again_at)
+            self._seen[run] = seen = _Seen(size, state, again_at)
         newest = RunTail(run).last.get("step", 0) if seen.size != size else 0  # the end alone is soon read
-        return seen.told | {"step": max(newest, seen.told.get("step", 0))}
+        return seen.state | {"step": max(newest, seen.state.get("step", 0))}
 
 
 def summary(run: Path) -> dict[str, Any]:
@@ -73,9 +73,9 @@ def _scores(judged: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def samples(run: Path) -> list[dict[str, Any]]:
     """The newest first."""
-    found = [(int(match[1]), int(match[2]), path.name) for path in (run / "samples").glob("*.wav")
-             if (match := _SAMPLE.fullmatch(path.name))]  # fmt: skip
-    newest = sorted(found, key=lambda each: (-each[0], each[1]))[:_MOST_SAMPLES]
+    numbered = [(int(match[1]), int(match[2]), path.name) for path in (run / "samples").glob("*.wav")
+                if (match := _SAMPLE.fullmatch(path.name))]  # fmt: skip
+    newest = sorted(numbered, key=lambda each: (-each[0], each[1]))[:_MOST_SAMPLES]
     return [{"step": step, "sentence": sentence, "name": name} for step, sentence, name in newest]
 
 
@@ -97,7 +97,7 @@ def _tell(run: Path) -> dict[str, Any]:
         data = read_run(run)
     except TrainingError:
         return {}
-    told: dict[str, Any] = plain({
+    state: dict[str, Any] = plain({
         "step": data.last_step,
         "curve": _curve(data),
         "validations": [[each["step"], each[METRIC]] for each in data.validations if METRIC in each][-_MOST_POINTS:],
@@ -107,7 +107,7 @@ def _tell(run: Path) -> dict[str, Any]:
         "verdict": _verdict(run),
         "events": [_event(each) for each in data.events[-8:]],
     })  # fmt: skip
-    return told
+    return state
 
 
 def _verdict(run: Path) -> dict[str, Any] | None:

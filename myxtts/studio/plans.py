@@ -53,9 +53,9 @@ def _measured(workshop: Workshop) -> tuple[float, int] | None:
     """Seconds a step, and its batch, of the newest run here that is long enough."""
     runs = [run for voice in workshop.voices() for run in voice.runs if (run / "log.jsonl").is_file()]
     for run in sorted(runs, key=lambda path: (path / "log.jsonl").stat().st_mtime, reverse=True)[:3]:
-        found = _pace_of(run, (run / "log.jsonl").stat().st_size)
-        if found is not None:
-            return found
+        pace = _pace_of(run, (run / "log.jsonl").stat().st_size)
+        if pace is not None:
+            return pace
     return None
 
 

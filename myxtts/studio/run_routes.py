@@ -45,8 +45,8 @@ class RunRoutes:
 
     async def run(self, request: Request) -> Response:
         run = self._run(request)
-        told = await run_in_threadpool(self._live.look, run)
-        return JSONResponse({**summary(run), "live": told, "samples": samples(run)})
+        live = await run_in_threadpool(self._live.look, run)
+        return JSONResponse({**summary(run), "live": live, "samples": samples(run)})
 
     async def sample(self, request: Request) -> Response:
         path = sample(self._run(request), request.path_params["name"])
@@ -72,9 +72,9 @@ class RunRoutes:
 
     async def models(self, request: Request) -> Response:
         await run_in_threadpool(self._stage.refresh)
-        found = [{"id": known.name, "languages": known.description.languages, "own_voice": known.has_voice,
-                  "created": known.created} for known in self._stage.known.values()]  # fmt: skip
-        return JSONResponse({"models": found})
+        models = [{"id": known.name, "languages": known.description.languages, "own_voice": known.has_voice,
+                   "created": known.created} for known in self._stage.known.values()]  # fmt: skip
+        return JSONResponse({"models": models})
 
     async def speak(self, request: Request) -> Response:
         wish = await asked(request, _WISH)
@@ -84,10 +84,10 @@ class RunRoutes:
         await run_in_threadpool(self._stage.refresh)
         await run_in_threadpool(self._stage.check, wanted)
         job = self._worker.submit(self._stage.spoken(wanted))
-        told: dict[str, Any] | None = await wait_for(job, request)
-        while told is not None and "id" not in told:
-            told = await job.next()
-        return Response(status_code=499) if told is None else JSONResponse(told)
+        answer: dict[str, Any] | None = await wait_for(job, request)
+        while answer is not None and "id" not in answer:
+            answer = await job.next()
+        return Response(status_code=499) if answer is None else JSONResponse(answer)
 
     async def sound(self, request: Request) -> Response:
         return FileResponse(self._stage.sound(request.path_params["name"]))

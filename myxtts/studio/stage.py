@@ -61,14 +61,14 @@ class Stage(Served):
 
     def refresh(self) -> None:
         """Look which runs there are and which checkpoint is their best."""
-        found: dict[str, Known] = {BASE: self._base}
+        current: dict[str, Known] = {BASE: self._base}
         for voice in self._workshop.voices():
             for run in voice.runs:
                 name = f"{voice.name}.{run.name}"
                 known = self._know(name, run)
                 if known is not None:
-                    found[name] = known
-        self.known = found | {name: self.known[name] for name in self.loaded() if name not in found}
+                    current[name] = known
+        self.known = current | {name: self.known[name] for name in self.loaded() if name not in current}
 
     def _know(self, name: str, run: Path) -> Known | None:
         try:
@@ -91,8 +91,8 @@ class Stage(Served):
             self._unload(name)
         if name not in self._loaded:
             self._folders[name] = known.folder
-        with super().use(name) as found:
-            yield found
+        with super().use(name) as in_use:
+            yield in_use
 
     def check(self, wish: Wish) -> None:
         known = self.find(wish.model)

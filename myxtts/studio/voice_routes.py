@@ -42,8 +42,8 @@ class VoiceRoutes:
         return self._workshop.voice(request.path_params["voice"])
 
     async def studio(self, request: Request) -> Response:
-        told = [_card(voice) for voice in await run_in_threadpool(self._workshop.voices)]
-        return JSONResponse({"version": __version__, "folder": str(self._workshop.folder), "voices": told,
+        cards = [_card(voice) for voice in await run_in_threadpool(self._workshop.voices)]
+        return JSONResponse({"version": __version__, "folder": str(self._workshop.folder), "voices": cards,
                              "languages": languages(), "reasons": _reasons()})  # fmt: skip
 
     async def create(self, request: Request) -> Response:
@@ -55,9 +55,9 @@ class VoiceRoutes:
         return JSONResponse(await run_in_threadpool(_whole, self._voice(request)))
 
     async def plans(self, request: Request) -> Response:
-        found = await run_in_threadpool(plans.predictions, self._workshop, self._overrides)
+        presets = await run_in_threadpool(plans.predictions, self._workshop, self._overrides)
         return JSONResponse(
-            {"presets": found, "lengths": plans.LENGTHS, "preparing_seconds": plans.preparing_seconds()}
+            {"presets": presets, "lengths": plans.LENGTHS, "preparing_seconds": plans.preparing_seconds()}
         )
 
     async def clips(self, request: Request) -> Response:
@@ -71,9 +71,9 @@ class VoiceRoutes:
                 raise invalid("expected a form with the file 'sound' and the text 'text'", "sound")
             name, content = sound.filename or "clip", await sound.read()
         async with self._turn:
-            code, wav, told = await run_apart("myxtts.studio.intake", [], content)
+            code, wav, refusal = await run_apart("myxtts.studio.intake", [], content)
         if code == REFUSED:
-            reason, _, message = told.partition(": ")
+            reason, _, message = refusal.partition(": ")
             raise invalid(message, "sound", reason)
         if code:
             raise invalid("the sound could not be decoded within the limits", "sound", "undecodable")
@@ -148,9 +148,9 @@ def _whole(voice: Voice) -> dict[str, Any]:
 
 def _rows(voice: Voice) -> dict[str, Any]:
     clips = Clips(voice)
-    found = clips.problems()
-    rows = [{**row, "problems": found.pop(row["id"], [])} for row in clips.shown()]
-    lost = [{"id": name, **problem} for name, problems in found.items() for problem in problems]
+    problems_of = clips.problems()
+    rows = [{**row, "problems": problems_of.pop(row["id"], [])} for row in clips.shown()]
+    lost = [{"id": name, **problem} for name, problems in problems_of.items() for problem in problems]
     return {"clips": rows, "others": lost[:200], "changeable": clips.changeable}
 
 

@@ -59,14 +59,14 @@ class Voice:
     @property
     def runs(self) -> list[Path]:
         """The newest first."""
-        found = [path for path in (self.folder / "runs").glob("run-*") if path.is_dir() and _NAME.fullmatch(path.name)]
-        return sorted(found, key=lambda path: _number_of(path.name), reverse=True)
+        paths = [path for path in (self.folder / "runs").glob("run-*") if path.is_dir() and _NAME.fullmatch(path.name)]
+        return sorted(paths, key=lambda path: _number_of(path.name), reverse=True)
 
     def run(self, name: str) -> Path:
-        found = {path.name: path for path in self.runs}
-        if name not in found:
+        by_name = {path.name: path for path in self.runs}
+        if name not in by_name:
             raise Problem(404, f"{self.name} has no run {name[:60]!r}", code="unknown_run")
-        return found[name]
+        return by_name[name]
 
     def next_run(self) -> Path:
         return self.folder / "runs" / f"run-{max((_number_of(path.name) for path in self.runs), default=0) + 1}"
@@ -83,8 +83,8 @@ class Workshop:
 
     def voices(self) -> list[Voice]:
         """The newest first."""
-        found = [_read(path.parent) for path in self.folder.glob(f"*/{ABOUT}") if _NAME.fullmatch(path.parent.name)]
-        return sorted(found, key=lambda voice: voice.about.created, reverse=True)
+        voices = [_read(path.parent) for path in self.folder.glob(f"*/{ABOUT}") if _NAME.fullmatch(path.parent.name)]
+        return sorted(voices, key=lambda voice: voice.about.created, reverse=True)
 
     def voice(self, name: str) -> Voice:
         folder = self.folder / name if _NAME.fullmatch(name) else None

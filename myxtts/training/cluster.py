@@ -52,14 +52,14 @@ def split_address(address: str) -> tuple[str, int]:
 def cluster_of(environment: Mapping[str, str] = os.environ) -> Cluster | None:
     """None where this process trains alone."""
     if environment.get("TF_CONFIG", "").strip() not in ("", "{}"):
-        found = _of_tf_config(environment["TF_CONFIG"])
+        cluster = _of_tf_config(environment["TF_CONFIG"])
     elif int(environment.get("SLURM_STEP_NUM_TASKS") or 1) > 1:  # what srun sets, and a batch script alone has not
-        found = _of_slurm(environment)
+        cluster = _of_slurm(environment)
     else:
         return None
-    for address in found.addresses:
+    for address in cluster.addresses:
         split_address(address)
-    return found if found.size > 1 else None
+    return cluster if cluster.size > 1 else None
 
 
 def _of_tf_config(text: str) -> Cluster:

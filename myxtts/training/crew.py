@@ -18,7 +18,7 @@ from myxtts.errors import TrainingError
 from myxtts.training.checkpoint import Checkpoints, Loaded
 from myxtts.training.heartbeat import Heartbeat
 from myxtts.training.recorder import Follower, Recorder
-from myxtts.training.replicas import Replicas, Told
+from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.step import Step
 
 # What an exchange ends with when another worker is gone.
@@ -54,19 +54,19 @@ class Crew:
     def recorder(self, *given: Any) -> Recorder:
         return Recorder(*given) if self.chief else Follower(given[1])
 
-    def run(self, step: Step, batch: Any, at: int, told: Told) -> dict[str, float]:
+    def run(self, step: Step, batch: Any, at: int, notice: Notice) -> dict[str, float]:
         """One step; what came with it from the others is in `stop`, `seconds` and `ranks`."""
         if self.replicas is None:
-            self.stop, self.seconds = told.stop, told.seconds
+            self.stop, self.seconds = notice.stop, notice.seconds
             return step.run(batch, at)
         self.enter(at, "step")
-        numbers = step.run(batch, at, told=told)
+        numbers = step.run(batch, at, notice=notice)
         count = self.replicas.count
         ranks = {kind: [round(numbers.pop(f"{kind}/{n}"), 3) for n in range(count)] for kind in _RANKS}
         self.ranks = ranks if any(ranks["rank_compute_ms"]) else {}  # which a deterministic step does not tell
         self.stop, self.seconds = numbers.pop("stop") > 0, numbers.pop("seconds")
         if not self.several:
-            self.seconds = told.seconds
+            self.seconds = notice.seconds
         return numbers
 
     def together(self, work: Callable[[], Any]) -> Any:

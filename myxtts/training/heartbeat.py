@@ -231,8 +231,8 @@ class Heartbeat:
         if slow:
             return self._verdict(late, f"it has been busy with '{late.phase}' for {now - late.since:.0f} s")
         late = next((state for state in everybody if state.slept), late)
-        told = late.slept or "it began this step last"
-        return self._verdict(late, f"{told}, and nobody has finished this step for {now - late.since:.0f} s")
+        reason = late.slept or "it began this step last"
+        return self._verdict(late, f"{reason}, and nobody has finished this step for {now - late.since:.0f} s")
 
     def _verdict(self, state: State, why: str) -> str:
         step = max(state.step, self.own.step)  # what this one has finished, all have

@@ -71,8 +71,8 @@ def launch(command: Sequence[str], processes: int, restarts: int, tell: Tell, pa
             if not again or len(launched.attempts) > restarts:
                 return launched
             ends = ", ".join(f"worker {rank} ended by {_named(code)}" for rank, code in failed)
-            told = f"{attempt.why}; {ends}" if attempt.why else ends
-            tell(f"{told}; starting again, {len(launched.attempts)} of {restarts}")
+            message = f"{attempt.why}; {ends}" if attempt.why else ends
+            tell(f"{message}; starting again, {len(launched.attempts)} of {restarts}")
 
 
 def _attempt(command: Sequence[str], processes: int, stop: StopSignals, pass_on: Tell) -> Attempt:
@@ -153,13 +153,13 @@ def _own_devices(rank: int, processes: int) -> dict[str, str]:
 
 def free_ports(count: int) -> list[int]:
     """One for each worker, of which the next is free too: the chief hears the others there."""
-    found: list[int] = []
+    ports: list[int] = []
     start = _FIRST_PORT + os.getpid() * 64 % (_LAST_PORT - _FIRST_PORT)
     for port in (*range(start, _LAST_PORT, 2), *range(_FIRST_PORT, start, 2)):
-        if len(found) == count:
-            return found
+        if len(ports) == count:
+            return ports
         if _is_free(port) and _is_free(port + 1):
-            found.append(port)
+            ports.append(port)
     raise ConfigError(f"no {count} pairs of ports between {_FIRST_PORT} and {_LAST_PORT} are free on this machine")
 
 

@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 
 _TF_PATIENCE_MS, _TF_SHUTDOWN_MS = 24 * 3600 * 1000, 10_000
 _SUM = tf.distribute.ReduceOp.SUM
-_TOLD = ("stop", "seconds")
+_NOTICE = ("stop", "seconds")
 
 
 @dataclass(frozen=True)
-class Told:
+class Notice:
     """What a worker tells the others with a step: whether it wants to stop, how long the run has lasted by its clock
     (the chief's counts), how long it waited for its batch."""
 
@@ -67,11 +67,11 @@ class Replicas:
             lambda context: parts[int(context.replica_id_in_sync_group) - self.first]
         )
 
-    def tell(self, told: Told) -> tuple[Any, Any]:
+    def tell(self, notice: Notice) -> tuple[Any, Any]:
         """For `run`, at the very moment at which the step begins."""
-        seconds = told.seconds if self.chief else 0.0
+        seconds = notice.seconds if self.chief else 0.0
         began = time.time() if replica.clock_runs else 0.0
-        return tf.constant([float(told.stop), seconds, told.data_ms]), tf.constant(began, tf.float64)
+        return tf.constant([float(notice.stop), seconds, notice.data_ms]), tf.constant(began, tf.float64)
 
     def run(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return self.strategy.run(work, args=arguments)
@@ -88,32 +88,32 @@ class Replicas:
 
     def weigh(self, losses: dict[str, Any], outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> dict[str, Any]:
         """Loss terms of which the sum over replicas is the term of the whole batch."""
-        utterances, told = tf.reduce_sum(batch["weight"]), outputs.get("weights", {})
-        own = tf.stack([tf.stop_gradient(told.get(name, utterances)) for name in losses])
+        utterances, weights = tf.reduce_sum(batch["weight"]), outputs.get("weights", {})
+        own = tf.stack([tf.stop_gradient(weights.get(name, utterances)) for name in losses])
         total = self.sum(own)
         note_wait(moment_after([total]) - moment_after(list(losses.values())))  # if any: it needs no forward pass
         shares = tf.unstack(own / tf.maximum(total, 1.0))
         return {name: loss * share for (name, loss), share in zip(losses.items(), shares, strict=True)}
 
     def add_up(
-        self, losses: dict[str, Any], outputs: Mapping[str, Any], gradients: Sequence[Any], told: tuple[Any, Any]
+        self, losses: dict[str, Any], outputs: Mapping[str, Any], gradients: Sequence[Any], notice: tuple[Any, Any]
     ) -> tuple[dict[str, Any], dict[str, Any], list[Any], dict[str, Any]]:
         """Losses, outputs and gradients of the whole batch, and what the workers told: all in one exchange."""
         number = replica_number(tf.distribute.get_replica_context())
         outputs = {name: value for name, value in outputs.items() if name != "weights" and value.shape.rank == 0}
-        own_ms = tf.cast((moment_after(gradients) - told[1] - take_waits()) * 1e3, tf.float32)
+        own_ms = tf.cast((moment_after(gradients) - notice[1] - take_waits()) * 1e3, tf.float32)
         once = 1.0 if number == self.first else 0.0  # of the devices of a worker one speaks for it
         slot = tf.one_hot(number, self.count)
-        rank = [told[0][:2] * once, told[0][2] * slot, own_ms * slot]
+        rank = [notice[0][:2] * once, notice[0][2] * slot, own_ms * slot]
         small = tf.concat([[*losses.values(), *outputs.values()], *rank], axis=0)
         *gradients, small = tf.distribute.get_replica_context().all_reduce(_SUM, [*gradients, small])
         values = iter(tf.unstack(small))
         losses = {name: next(values) for name in losses}
         outputs = {name: next(values) for name in outputs}
-        return losses, outputs, list(gradients), dict(zip(self._told_names(), values, strict=True))
+        return losses, outputs, list(gradients), dict(zip(self._notice_names(), values, strict=True))
 
-    def _told_names(self) -> list[str]:
-        return [*_TOLD, *(f"{kind}/{n}" for kind in ("rank_data_ms", "rank_compute_ms") for n in range(self.count))]
+    def _notice_names(self) -> list[str]:
+        return [*_NOTICE, *(f"{kind}/{n}" for kind in ("rank_data_ms", "rank_compute_ms") for n in range(self.count))]
 
     # ---- now and then ----
 

@@ -15,7 +15,7 @@ from myxtts.config.config import TrainingConfig
 from myxtts.data.device import widen
 from myxtts.monitor import current_monitor
 from myxtts.training.optimiser import Adam, add_to, put
-from myxtts.training.replicas import Replicas, Told
+from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.schedule import learning_rate
 
 # Float16 gradients below 6e-8 vanish: the loss is scaled up, halved on overflow and doubled after this many good steps.
@@ -56,14 +56,14 @@ class Step:
         nothing = {name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()}
         self.run(nothing if self.replicas is None else [nothing] * len(self.replicas.devices), 0, apply=False)
 
-    def run(self, batch: Batch | list[Batch], step: int, apply: bool = True, told: Told | None = None) -> Numbers:
-        """Train on one batch; the numbers are here when it returns, so its time is the step's. `told`: what this
+    def run(self, batch: Batch | list[Batch], step: int, apply: bool = True, notice: Notice | None = None) -> Numbers:
+        """Train on one batch; the numbers are here when it returns, so its time is the step's. `notice`: what this
         worker tells the others."""
         now = tf.constant(step, tf.int64), tf.constant(apply), self.micro_batches
         if self.replicas is None:
             return self._named(self._call(dict(self._noted(batch)), *now))
         parts = self.replicas.distribute([dict(self._noted(part)) for part in batch])
-        return self._named(self._call(parts, *now, self.replicas.tell(told or Told())))
+        return self._named(self._call(parts, *now, self.replicas.tell(notice or Notice())))
 
     def _noted(self, batch: Any) -> Batch:
         self.largest_batch = max(self.largest_batch, int(batch["tokens"].shape[0]))
@@ -72,18 +72,18 @@ class Step:
     def _named(self, numbers: Any) -> Numbers:
         return dict(zip(self.names, numbers.numpy().tolist(), strict=True))
 
-    def _step_on_replicas(self, parts: Any, step: Any, apply: Any, micro_batches: int, told: Any) -> Any:
+    def _step_on_replicas(self, parts: Any, step: Any, apply: Any, micro_batches: int, notice: Any) -> Any:
         replicas: Any = self.replicas
-        return replicas.first_of(replicas.run(self._step, (parts, step, apply, micro_batches, told)))
+        return replicas.first_of(replicas.run(self._step, (parts, step, apply, micro_batches, notice)))
 
-    def _step(self, batch: dict[str, Any], step: Any, apply: Any, micro_batches: int, told: Any = None) -> Any:
+    def _step(self, batch: dict[str, Any], step: Any, apply: Any, micro_batches: int, notice: Any = None) -> Any:
         """What is compiled, once for each shape of batch and each number of parts that it is cut into."""
         if tf.inside_function():
             current_monitor().count("step.traces")
         losses, outputs, gradients = self._gradients(parts_of(widen(batch), micro_batches), step)
         ranks: dict[str, Any] = {}
         if self.replicas is not None:
-            losses, outputs, gradients, ranks = self.replicas.add_up(losses, outputs, gradients, told)
+            losses, outputs, gradients, ranks = self.replicas.add_up(losses, outputs, gradients, notice)
         if self.model.precision == "float16":
             gradients = [gradient / self.loss_scale for gradient in gradients]
         norm, loss = tf.linalg.global_norm(gradients), tf.add_n(list(losses.values()))

@@ -35,7 +35,7 @@ from myxtts.training.feed_tuning import FeedTuning
 from myxtts.training.fitting import within_memory
 from myxtts.training.judging import as_metric, check_best_by
 from myxtts.training.listening import choose_judges, choose_samples, speaks, start_scores
-from myxtts.training.replicas import Replicas, Told
+from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.setup import prepare_tensorflow
 from myxtts.training.signals import StopSignals
 from myxtts.training.source import Batch, DatasetSource, FeedSource, as_batch, source_of
@@ -97,8 +97,8 @@ class XTTSTrainer:
             self._follow_chief()
             self._keep_config()  # not before: a run that may not be resumed keeps its own
             resumed_at = None if checkpoint is None else self._at
-            told = self.monitor, self._budget, self._source.steps_per_epoch, resumed_at
-            with self._crew.recorder(self.run, *told) as self._recorder:
+            details = self.monitor, self._budget, self._source.steps_per_epoch, resumed_at
+            with self._crew.recorder(self.run, *details) as self._recorder:
                 self._traced = self._traces()
                 if self._budget.is_spent(self._at, self._seconds):
                     self._recorder.say("this run is finished: give more --steps, --epochs or --minutes to resume it")
@@ -168,8 +168,8 @@ class XTTSTrainer:
         batches, why = self._source.batches(self._at), "done"
         try:
             while not self._budget.is_spent(self._at, self._seconds):
-                told = Told(bool(stop.name), before + time.monotonic() - began)
-                if not self._one_step(batches, told) or self._feed_changed():
+                notice = Notice(bool(stop.name), before + time.monotonic() - began)
+                if not self._one_step(batches, notice) or self._feed_changed():
                     batches.close()
                     batches = self._source.batches(self._at)
                 self._seconds = self._crew.seconds if self._crew.several else before + time.monotonic() - began
@@ -192,7 +192,7 @@ class XTTSTrainer:
         self._recorder.event("feed_settings", self._at, **{name: getattr(self.config.data, name) for name in KNOBS})
         return True
 
-    def _one_step(self, batches: Iterator[Batch], told: Told) -> bool:
+    def _one_step(self, batches: Iterator[Batch], notice: Notice) -> bool:
         """One batch through; False if the run went back to an earlier step."""
         self._crew.enter(self._at, "data")
         asked = time.perf_counter()
@@ -200,8 +200,8 @@ class XTTSTrainer:
         if batch is None:
             raise TrainingError("the dataset gave no batch: it is empty")
         came = time.perf_counter()
-        told = dataclasses.replace(told, data_ms=(came - asked) * 1e3)
-        numbers = self._within_memory(self._step, lambda: self._crew.run(self._step, batch, self._at, told))
+        notice = dataclasses.replace(notice, data_ms=(came - asked) * 1e3)
+        numbers = self._within_memory(self._step, lambda: self._crew.run(self._step, batch, self._at, notice))
         done = time.perf_counter()
         self._at += 1
         self._took = (came - asked) * 1e3, (done - came) * 1e3
@@ -345,14 +345,14 @@ class XTTSTrainer:
     # ---- what goes wrong --------------------------------------------------------------------------------------------
 
     def _within_memory(self, part: Step | Validator, work: Callable[[], Any]) -> Any:
-        def told(error: Exception) -> None:
+        def report(error: Exception) -> None:
             where = "step" if part is self._step else "validation"
             fields = {"where": where, "micro_batches": part.micro_batches, "what": str(error)[:300]}
             self._recorder.event("out_of_memory", self._at, **fields)
             self._recorder.say(f"{where} out of memory: in {part.micro_batches} parts from here on")
 
         shared = part is self._step
-        return within_memory(part, lambda: self._crew.together(work) if shared else work(), told)
+        return within_memory(part, lambda: self._crew.together(work) if shared else work(), report)
 
     def _bad_step(self, numbers: dict[str, float]) -> bool:
         """The step was skipped by itself; say which utterances it had, and go back if it was one too many."""

@@ -44,7 +44,7 @@ def test_the_same_words_are_all_found(words):
 def test_a_text_that_was_read_as_it_stands():
     texts, given_, unread = shares_of(STORY, STORY)
     assert texts == STORY
-    assert (unread, given_.found) == ([], 1.0)
+    assert (unread, given_.known_share) == ([], 1.0)
 
 
 def test_a_passage_that_was_skipped_is_listed():
