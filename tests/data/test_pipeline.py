@@ -113,7 +113,7 @@ def test_resuming_at_any_step_gives_the_same_batches(cache, start, threads, pref
         assert_same(first, second)
 
 
-@pytest.mark.parametrize("replicas", [2, 3, 8])
+@pytest.mark.parametrize("replicas", [2, 3, 4, 8])
 def test_replicas_share_the_global_batches(cache, replicas):
     feed = Feed(cache, feed_config())
     parts = [take(feed, 4, 5, replica=replica, replicas=replicas) for replica in range(replicas)]

@@ -210,8 +210,8 @@ def test_without_a_voice_a_model_asks_for_one(voiceless_synthesizer):
 def test_unknown_symbols_are_left_out_and_named_once(synthesizer, clips, caplog):
     with caplog.at_level(logging.WARNING):
         speech = synthesizer.say("Hello 👍 ☃ there. One ☃ more 👍.", voice=clips[0])
-    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records][:1] == ["👍 ☃"]
-    assert sum("👍" in record.getMessage() for record in caplog.records) == 1
+    of_texts = [record for record in caplog.records if record.name == "myxtts.inference.script"]
+    assert [record.getMessage().rpartition(": ")[2] for record in of_texts] == ["👍 ☃"]
     assert speech.skipped == "👍☃"
 
 
