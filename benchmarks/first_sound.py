@@ -16,9 +16,7 @@ import time  # noqa: E402
 
 from myxtts import Synthesizer  # noqa: E402
 
-TEXT = (
-    "This is where a longer text begins. " + "It has many more sentences, and nobody waits for the last. " * 12
-)
+TEXT = "This is where a longer text begins. " + "It has many more sentences, and nobody waits for the last. " * 12
 
 
 def main() -> None:
