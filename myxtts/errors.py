@@ -22,12 +22,12 @@ MyXTTSError
 
 from __future__ import annotations
 
-import shlex
-from importlib import metadata
-
 
 def install_command(extra: str) -> str:
     """How to install what an extra asks for: by the names of its packages, so it works without a release of MyXTTS."""
+    import shlex
+    from importlib import metadata
+
     try:
         required = metadata.requires("myxtts") or []
     except metadata.PackageNotFoundError:  # a copy that was never installed

@@ -14,7 +14,6 @@ import json
 import logging
 import os
 import sys
-import tempfile
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -137,6 +136,8 @@ def _drop_stdout() -> None:
 
 def _for_the_bug_report(error: Exception) -> str:
     """One line for the user; the traceback, which is for us, in a file."""
+    import tempfile
+
     text = traceback.format_exc()
     what = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:300]}"
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,8 @@ def minutes(text: str) -> float:
 def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     config = load_config(arguments)
+    import tempfile
+
     from myxtts.cli.example_data import demo_cache
     from myxtts.gpu_check.check import GpuCheck
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from myxtts.inference.speech import SpeechFile
 
-    pieces = load_speaker(folder).speak(request, voice)
+    pieces = load_speaker(folder, request.vocoder).speak(request, voice)
     with progress_bar(len(text), "speaking", "char") as bar, SpeechFile(arguments.output) as speech:
         for piece in pieces:
             speech.add(piece)
@@ -86,6 +85,8 @@ def _check_output(path: Path) -> None:
         raise UsageError(f"-o {path}: there is no folder {path.parent}")
     if path.is_dir():
         raise UsageError(f"-o {path}: there is a folder of that name, choose another one")
+    import tempfile
+
     try:
         tempfile.TemporaryFile(dir=path.parent).close()  # permissions alone do not tell it for root
     except OSError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,8 @@ def run(arguments: argparse.Namespace) -> Result:
     def ready(address: str) -> None:
         print(f"the studio is at {address} (folder {arguments.folder}), Ctrl-C ends it", file=sys.stderr, flush=True)
         if arguments.open:
+            import webbrowser
+
             webbrowser.open(address)
 
     summary = open_studio(StudioSettings(arguments.folder, arguments.port, arguments.overrides), ready)

@@ -39,6 +39,10 @@ class Script:
         self._known = frozenset(description.learnt or description.token_table)
         self.languages = list(description.languages)
 
+    def warm_up(self) -> None:
+        """Load now what reads the first language: eSpeak and its package take 0.4 s."""
+        self._frontend.read(["1"], self.languages[0])
+
     def language(self, name: str | None) -> int:
         """The position of a language among the model's; without a name the first, which is the most common one."""
         if name is None or name in self.languages:

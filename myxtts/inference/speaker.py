@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myxtts.errors import SpeechError
-from myxtts.features.mel import HOP_SAMPLES
+from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS
 from myxtts.inference.reference import AnyReference, Reference, read_voice
 from myxtts.inference.request import Request, make_request
 from myxtts.inference.script import Line, Script
 from myxtts.inference.speech import Audio, Speech, add_pause, join, with_pause
-from myxtts.inference.vocoder import DEFAULT_VOCODER, Vocoder
+from myxtts.inference.vocoder import DEFAULT_VOCODER, Vocoder, find_vocoder
 from myxtts.models.description import ModelDescription
 from myxtts.models.voice import Voice
 
 AnyVoice = AnyReference | Voice | None
+_WARM_UP_TOKENS, _WARM_UP_FRAMES = 8, 32
 _MUTE = (
     "the model makes no sound of this text: its weights or the voice are not what was trained; give another --voice "
     "or another checkpoint of the run"
@@ -39,6 +40,15 @@ class Speaker(ABC):
     ):
         self.description, self.vocoder, self._reference = description, vocoder, reference
         self._script = Script(description)
+
+    def warm_up(self, vocoder: str | Vocoder | None = None) -> None:
+        """Do now what the first text would wait for: with TensorFlow 2.5 s of tracing, and the vocoder's weights."""
+        self._script.warm_up()
+        frames = self.description.reference_frames
+        voice = self._encode(Reference(np.zeros([1, frames, N_MELS], np.float32), np.array([frames], np.int32)))
+        request = Request([], 0, 1.0, 0.0, find_vocoder(vocoder or self.vocoder), 0.0)
+        self._frames(Line("", np.ones(_WARM_UP_TOKENS, np.int32), 0.0, ""), request, voice)
+        request.vocoder(np.full([_WARM_UP_FRAMES, N_MELS], LOG_FLOOR, np.float32))
 
     def say(self, text: str, voice: AnyVoice = None, **options: Any) -> Speech:
         """The whole text as one sound. Options as in `stream`."""

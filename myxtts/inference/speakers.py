@@ -6,6 +6,7 @@ from pathlib import Path
 
 from myxtts.inference.export_description import is_exported
 from myxtts.inference.speaker import Speaker
+from myxtts.inference.vocoder import Vocoder
 from myxtts.models.description import find_checkpoint
 
 
@@ -14,8 +15,14 @@ def find_speaker(path: Path | str) -> Path:
     return Path(path) if is_exported(Path(path)) else find_checkpoint(path)
 
 
-def load_speaker(folder: Path) -> Speaker:
-    """Of a folder that `find_speaker` found."""
+def load_speaker(folder: Path, vocoder: Vocoder | None = None) -> Speaker:
+    """Of a folder that `find_speaker` found, ready to speak with this vocoder (or its default) without more delay."""
+    speaker = _loaded(folder)
+    speaker.warm_up(vocoder)
+    return speaker
+
+
+def _loaded(folder: Path) -> Speaker:
     if is_exported(folder):
         from myxtts.inference.exported import Exported
 

@@ -15,9 +15,10 @@ from myxtts.features.text import TextFrontend, TokenTable
 from myxtts.inference.longform import SENTENCE_SECONDS
 from myxtts.inference.reference import load_reference, make_reference, read_references, save_reference
 from myxtts.inference.script import Script
+from myxtts.inference.speakers import load_speaker
 from myxtts.inference.speech import Speech
 from myxtts.inference.synthesizer import Synthesizer
-from myxtts.inference.vocoder import VOCODERS, Vocoder
+from myxtts.inference.vocoder import VOCODERS, Vocoder, find_vocoder
 from myxtts.models import weights
 from myxtts.models.description import REFERENCE_FRAMES, ModelDescription
 
@@ -62,6 +63,13 @@ def test_texts_of_any_length_and_speed_are_traced_once(synthesizer, clips):
     for number, text in enumerate(["Two and three.", "A much longer sentence than all the others before it. End."]):
         synthesizer.say(text, voice=clips[: number + 1], speed=1.0 + number)
     assert traces(synthesizer) == before
+
+
+def test_what_was_loaded_to_speak_waits_for_no_tracing_at_its_first_text(model_folder):
+    speaker = load_speaker(model_folder, find_vocoder("griffin-lim"))
+    before = traces(speaker)
+    speaker.say("One.", vocoder="griffin-lim")
+    assert traces(speaker) == before == 2
 
 
 def test_a_stream_gives_the_first_sentence_before_the_second_is_computed(synthesizer, clips):

@@ -166,6 +166,7 @@ def test_a_run_that_waits_changes_its_feed_and_nothing_else(voice_cache, tmp_pat
     assert batches_of(tmp_path / "run") == batches_of(tmp_path / "silent")
 
 
+@pytest.mark.slow
 def test_what_was_found_is_remembered_for_this_machine_data_and_model(
     voice_cache, tmp_path, waiting, own_folder, capsys
 ):
@@ -192,6 +193,7 @@ def test_that_nothing_helps_is_remembered_too(voice_cache, tmp_path, waiting, mo
     assert len(waiting.settings) == asked + 1
 
 
+@pytest.mark.slow
 def test_the_documented_dataset_and_trainer_do_the_same(tmp_path, waiting, capsys):
     folder = write_corpus(tmp_path / "voice", 24, (0.4, 1.0))
     config = not_given(text_tokens="characters")

@@ -64,6 +64,7 @@ def _in_turn(marks: list[float]):
     return one_more
 
 
+@pytest.mark.slow
 def test_the_best_checkpoint_is_the_one_that_a_judge_likes_best(cache, tmp_path, marks, capsys):
     marks += [2.0, 4.0, 3.0]
     summary = train(cache, tmp_path / "run", marks, best_by="distillmos")
@@ -89,6 +90,7 @@ def test_without_it_validation_chooses_and_judges_are_only_logged(cache, tmp_pat
     assert [line["step"] for line in read_log(tmp_path / "run") if line["kind"] == "evaluation"] == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_run_that_makes_its_start_worse_says_so(cache, tmp_path, marks, capsys, monkeypatch):
     monkeypatch.setattr("myxtts.training.judging._WORSE", {"distillmos": 0.1})
     marks += [3.0]

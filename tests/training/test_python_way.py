@@ -215,6 +215,7 @@ print("SEEN", json.dumps({name: sorted(found) for name, found in seen.items()}))
 """
 
 
+@pytest.mark.slow
 def test_batches_stay_on_the_device_they_were_staged_on(tmp_path):
     corpus = write_corpus(tmp_path / "voice", 12, (0.4, 0.8))
     (tmp_path / "script.py").write_text(STAGED)

@@ -61,6 +61,7 @@ def test_each_side_is_trained_by_its_own_loss(voice_cache):
     assert len(by_vocoder) + len(by_judges) == len(model.trainable_variables)
 
 
+@pytest.mark.slow
 def test_train_resumes_bit_for_bit_and_the_run_is_a_vocoder(voice_cache, tmp_path):
     for run, steps in (("whole", 6), ("parts", 3), ("parts", 6)):
         start_training(settings(steps=steps, schedule="constant"), voice_cache, None, tmp_path / run)
@@ -93,6 +94,7 @@ def test_what_suits_a_vocoder_gives_way_to_what_was_given():
     assert made.training.beta1 == 0.8
 
 
+@pytest.mark.slow
 def test_the_trainer_says_copies_not_speech(voice_cache, tmp_path):
     config = settings(steps=2, sample_steps=2)
     train, val = feeds_for(config, voice_cache, None, tracks=("audio",))
