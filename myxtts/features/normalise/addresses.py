@@ -65,14 +65,14 @@ class Addresses(Reader):
     # ---- telephone numbers ----
 
     phone = (  # +49 30 1234567, (555) 123-4567, 555-123-4567, 0912 345 6789
-        r"(?<![\w.,/+-])(?<!\d )(?:\+\d{1,3}(?:[ ./-]?\(?\d{1,5}\)?){2,6}"
+        r"(?<![\w.,/+-])(?<!\d )(?:\+(?!\S+/\S+/)\d{1,3}(?:[ ./-]?\(?\d{1,5}\)?){2,6}"
         r"|\(0?\d{2,4}\) ?\d{2,4}(?:[ -]\d{2,4}){1,3}"
         r"|(?:1-)?\d{3}-\d{3}-\d{4}|\d{3}-\d{4}"
         r"|0\d{1,4}[ /-]\d{2,8}(?:[ -]\d{2,8}){0,4}|0\d{9,10})(?![\w/-]|[.,]\d)"
     )
 
     def _phone(self, match: Match) -> str:
-        """'+4 3/4' and '01-23' are none."""
+        """'+4 3/4' and '01-23' are none, nor is '+31403/05/12': at most one slash sets off an area code."""
         digits = sum(map(str.isdigit, match[0]))
         return self.say_phone_number(match[0]) if digits >= _SHORTEST_PHONE else match[0]
 

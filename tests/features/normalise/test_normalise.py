@@ -91,6 +91,7 @@ def test_a_leading_zero_is_read(text, language):
     ("text", "language", "said"),
     [
         ("0º", "pt", "zero graus"),
+        ("+31403/05/12", "en", "plus thirty-one thousand four hundred three slash zero five slash twelve"),
         ("0°", "es", "cero grados"),
         ("0°", "it", "zero gradi"),
         ("21", "tr", "yirmi bir"),
