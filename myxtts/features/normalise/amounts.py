@@ -145,7 +145,7 @@ class Amounts(Reader):
         euros, cents = number._replace(decimals=""), Number("", str(int(number.decimals)), "")
         if cents.value == 0:
             return self.say_count(euros, major)
-        if euros.value == 0:
+        if euros.whole == "0":
             return self.say_count(cents._replace(sign=number.sign), minor)
         return f"{self.say_count(euros, major)} {self.cents_and} {self.say_count(cents, minor)}"
 

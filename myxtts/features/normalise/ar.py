@@ -147,9 +147,9 @@ class Arabic(Language):
         if len(forms) < 3 or number.decimals:
             said = self.say(number._replace(sign=""), unit.gender + "-" * oblique)
             return f"{sign}{said} {forms[0]}"
-        if value == 1:
+        if number.whole == "1":
             return f"{sign}{forms[0]} {'واحدة' if unit.gender == 'f' else 'واحد'}"
-        if value == 2 and forms[1] != forms[0]:  # but 'اثنان يورو'
+        if number.whole == "2" and forms[1] != forms[0]:  # but 'اثنان يورو', and the zero of 02 is said
             return sign + (re.sub(r"ان(?=( \S+)?$)", "ين", forms[1]) if oblique else forms[1])
         last = value % 100
         form = forms[2] if 3 <= last <= 10 else forms[3 % len(forms)] if last > 10 else forms[0]

@@ -92,6 +92,7 @@ def test_a_leading_zero_is_read(text, language):
     [
         ("0º", "pt", "zero graus"),
         ("+31403/05/12", "en", "plus thirty-one thousand four hundred three slash zero five slash twelve"),
+        ("02¥", "ar", "صفر اثنان ين"),
         ("0°", "es", "cero grados"),
         ("0°", "it", "zero gradi"),
         ("21", "tr", "yirmi bir"),
