@@ -3,9 +3,10 @@
     python benchmarks/workers.py [--steps 50] [--workers 1 2 4] [--kills 20] [--launcher-kills 5] [--stops] [--full]
 
 First the same run by 1, 2 and 4 workers of one thread each: the step time of each, the share of the exchange, and how
-far their losses are apart. Then a run of two workers (`training.deterministic`) whose workers are killed -9 at random
-moments, which the launcher starts again, and whose launcher is killed too: every loss must be that of an undisturbed
-run, and nobody may still be there 60 s after a kill. The model is the real one, made small; `--full` takes `tiny`.
+far their losses are apart, beside how far those of one worker with two threads are. Then a run of two workers
+(`training.deterministic`) whose workers are killed -9 at random moments, which the launcher starts again, and whose
+launcher is killed too: every loss must be that of an undisturbed run, and nobody may still be there 60 s after a kill.
+The model is the real one, made small; `--full` takes `tiny`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ SETTINGS = {
     "training.sample_steps": 0, "training.start_from": "scratch",
 }  # fmt: skip
 KILLED = {"training.deterministic": "true", "training.validation_steps": 20, "data.batch_size": 8}
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
+THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 HANG_SECONDS = 60.0
 BAR_TIME, BAR_LOSS = 1.25, 1e-4
 
@@ -48,15 +49,20 @@ def command(cache: Path, run: Path, steps: int, workers: int, full: bool, restar
     return [str(word) for word in [sys.executable, *script, *before, *words]]
 
 
-def start(words: list[str], told: Path) -> subprocess.Popen:
+def start(words: list[str], told: Path, threads: int = 1) -> subprocess.Popen:
     paths = [str(Path(__file__).parents[1]), str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    environment = {
+        **os.environ,
+        **dict.fromkeys(THREADS, str(threads)),
+        "PYTHONPATH": os.pathsep.join(paths),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
     with open(told, "ab") as file:
         return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=file, env=environment)
 
 
-def finish(words: list[str], told: Path) -> None:
-    if start(words, told).wait():
+def finish(words: list[str], told: Path, threads: int = 1) -> None:
+    if start(words, told, threads).wait():
         sys.exit(f"{' '.join(words)}\n{told.read_text(errors='replace')[-2000:]}")
 
 
@@ -84,9 +90,20 @@ def compare(folder: Path, cache: Path, steps: int, counts: list[int], full: bool
         print(f"{count} workers: step {times[count]:.1f} ms, {times[count] / times[first]:.2f}x of {first}{share}; "
               f"losses of {steps} steps within {apart:.1e} (bar {BAR_LOSS:.0e})", flush=True)  # fmt: skip
         failures += apart > BAR_LOSS
+    apart = rounding(folder, cache, steps, full, found[counts[0]])
+    print(f"1 worker with two threads, which round differently: losses within {apart:.1e}")
     if {1, 2} <= set(counts):
         print(f"2 workers against 1: {times[2] / times[1]:.2f}x (bar {BAR_TIME})")
     return failures
+
+
+def rounding(folder: Path, cache: Path, steps: int, full: bool, losses_before: np.ndarray) -> float:
+    """How far the losses of one worker move if nothing changes but the order of its sums: no number of workers can
+    agree better. A large model multiplies it, since its alignments and its discriminator answer to the last bit."""
+    run = folder / "rounding"
+    words = command(cache, run, steps, 1, full, 0, **{"training.validation_steps": 10**6})
+    finish(words, folder / "told", threads=2)
+    return float(np.max(np.abs(losses(run) / losses_before - 1.0)))
 
 
 # ---- kills ----------------------------------------------------------------------------------------------------------
