@@ -2,6 +2,7 @@
 
     python benchmarks/prepare.py                              # 60 minutes of the demo corpus' voice
     python benchmarks/prepare.py --clips CORPUS --speaker NAME --minutes 20
+    python benchmarks/prepare.py --keep FOLDER                # what was heard once is not heard again
     python benchmarks/prepare.py --kills 20 --minutes 3       # kill -9 at 20 moments
     python benchmarks/prepare.py --hours 10                   # memory and speed of slicing alone
 
@@ -22,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +47,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--kills", type=int, default=0, help="only this: kill -9 at so many moments")
     parser.add_argument("--hours", type=float, default=0.0, help="only this: slicing of so long a recording")
+    parser.add_argument("--keep", metavar="FOLDER", type=Path, help="work here: what was heard once is not heard again")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="prepare-") as name:
-        folder = Path(name)
+    with _workplace(arguments.keep) as folder:
         clips = list(clips_of(arguments.clips or _demo(folder, arguments.minutes), arguments.speaker))
         if arguments.hours:
             measure_memory(clips, folder, arguments.hours)
@@ -54,6 +57,16 @@ def main() -> None:
             kill_and_resume(clips, folder, arguments.minutes, arguments.kills)
         else:
             measure_words(clips, folder, arguments.minutes)
+
+
+@contextmanager
+def _workplace(kept: Path | None) -> Iterator[Path]:
+    if kept is None:
+        with tempfile.TemporaryDirectory(prefix="prepare-") as name:
+            yield Path(name)
+    else:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield kept
 
 
 def _demo(folder: Path, minutes: float) -> Path:
@@ -74,14 +87,21 @@ def measure_words(clips: list[Any], folder: Path, minutes: float) -> None:
         print(f"{name}: {told}, {known[-1].end / cpu:.1f}x of CPU time")
     judge("without a text", folder / "heard", known, said)
     (folder / "whole.txt").write_text("\n".join(one.text for one in said), encoding="utf-8")
-    shutil.copytree(folder / "heard", folder / "whole")
-    _timed(folder, "whole", text=folder / "whole.txt")
-    judge("with its text", folder / "whole", known, said)
     lacking, never = other_text(said, folder / "other.txt")
-    shutil.copytree(folder / "heard", folder / "other")
-    _timed(folder, "other", text=folder / "other.txt")
-    judge("with another text", folder / "other", known, [one for one in said if one not in lacking])
+    in_text = [one for one in said if one not in lacking]
+    _again(folder, "whole")
+    judge("with its text", folder / "whole", known, said)
+    _again(folder, "other")
+    judge("with another text", folder / "other", known, in_text)
     judge_lists(folder / "other", lacking, never)
+    judge_places(folder / "other", lacking)
+
+
+def _again(folder: Path, name: str) -> None:
+    """The same recording with a text: what the recogniser heard is known."""
+    shutil.rmtree(folder / name, ignore_errors=True)
+    shutil.copytree(folder / "heard", folder / name)
+    _timed(folder, name, text=folder / f"{name}.txt")
 
 
 def _print_truth(known: list[Known]) -> None:
@@ -108,10 +128,9 @@ def judge(what: str, corpus: Path, known: list[Known], said: list[Known]) -> Non
     right = clean = 0
     total = sum(len(spoken_words(one.text)) for one in said)
     for row in rows:
-        own = [one for one in said if one.start < row["end"] - NEAR and one.end > row["start"] + NEAR]
+        own = [one for one in said if _meet(row, one)]
         words, true = spoken_words(row["text"]), [word for one in own for word in spoken_words(one.text)]
-        inside = _is_inside(row, own)
-        if inside:  # a pause inside a clip: nobody knows its words but the recogniser
+        if _is_inside(row, own):  # a pause inside a clip: nobody knows its words but the recogniser
             true = spoken_words(row["heard"])
         right += sum(place != NOWHERE for place in align(words, true))
         clean += bool(words and true and _same(words[0], true[0]) and _same(words[-1], true[-1]))
@@ -154,6 +173,21 @@ def judge_lists(corpus: Path, lacking: list[Known], never: list[str]) -> None:
         print(
             f"  {kind}: {wanted:.2%} of the words that belong there are listed, {belongs:.2%} of what is listed belongs"
         )
+
+
+def judge_places(corpus: Path, lacking: list[Known]) -> None:
+    """What is not in the text, by where it is: a recogniser that mishears it has found it all the same."""
+    rows = {row["id"]: row for name in ("manifest", "aside") for row in _lines(corpus / f"{name}.jsonl")}
+    named = {each["row"] for each in _lines(corpus / "differences.jsonl") if each["kind"] == "not_in_text"}
+    listed = [rows[name] for name in named | {row["id"] for row in rows.values() if row.get("reason") == "not_in_text"}]
+    right = [row for row in listed if any(_meet(row, one) for one in lacking)]
+    there = [one for one in lacking if any(_meet(row, one) for row in listed)]
+    print(f"  not_in_text, by place: {len(there)} of {len(lacking)} sentences are listed, "
+          f"{len(right)} of {len(listed)} that are listed belong")  # fmt: skip
+
+
+def _meet(row: dict[str, Any], one: Known) -> bool:
+    return bool(one.start < row["end"] - NEAR and one.end > row["start"] + NEAR)
 
 
 def _covered(passages: list[list[str]], others: list[list[str]]) -> float:

@@ -14,6 +14,8 @@ from myxtts.files import read_regular
 SUFFIXES = (".txt", ".srt", ".vtt")
 
 _MOST_BYTES = 1 << 26
+_LOOK_BYTES = 4096
+_DOCUMENTS = {b"%PDF": "a PDF", b"PK\x03\x04": "a Word file, an e-book or an archive", b"{\\rtf": "an RTF file"}
 _CUE = re.compile(r"^\s*(?:\d+:)?\d+:\d+[.,]\d+\s*-->")
 _TAG = re.compile(r"<[^<>\n]*>|\{\\[^{}\n]*\}")
 _NOT_SAID = re.compile(r"\[[^\[\]\n]*\]|♪")  # [door slams]
@@ -69,8 +71,16 @@ def read_script(path: Path) -> str:
 
 
 def _decode(path: Path, data: bytes) -> str:
+    for mark, kind in _DOCUMENTS.items():
+        if data.startswith(mark):
+            raise PrepareError(f"the text {path} is {kind}: save it as plain text (UTF-8) and name that")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
+    if b"\0" in data[:_LOOK_BYTES]:  # every other byte of a Latin text; valid UTF-8, too
+        raise PrepareError(
+            f"the text {path} has zero bytes, as UTF-16 without its mark has: convert it, for example by "
+            f"iconv -f UTF-16LE -t UTF-8 {path.name} > utf8.txt"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

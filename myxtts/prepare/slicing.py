@@ -59,6 +59,7 @@ class Stretch:
     kind: str
     level_db: float = -100.0
     snr_db: float = 0.0
+    spoken_seconds: float = 0.0  # of a slice: without its pauses
 
     @property
     def seconds(self) -> float:
@@ -189,7 +190,8 @@ def _judge(stretch: Stretch, windows: Windows) -> Stretch:
         kind = "music"
     elif snr < _LEAST_SNR_DB:
         kind = "noisy"
-    return replace(stretch, kind=kind, level_db=round(loud, 1), snr_db=round(snr, 1))
+    spoken = len(voiced) * WINDOW_SECONDS
+    return replace(stretch, kind=kind, level_db=round(loud, 1), snr_db=round(snr, 1), spoken_seconds=spoken)
 
 
 def _mean_db(levels: NDArray[np.float32]) -> float:

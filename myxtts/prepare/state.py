@@ -113,6 +113,12 @@ class State:
         self._append({"source": asdict(source)})
         return source
 
+    def note_place(self, digest: str, path: Path) -> None:
+        """Where a recording lies now: it may have been moved since it was listened to."""
+        source = self.sources[digest]
+        if source.path != str(path.resolve()):
+            self._append({"source": asdict(replace(source, path=str(path.resolve())))})
+
     def add_heard(self, key: str, heard: Heard) -> None:
         self._append({"heard": {"slice": key, "text": heard.text, "confidence": round(heard.confidence, 4)}})
 

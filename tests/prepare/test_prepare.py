@@ -70,6 +70,20 @@ def test_again_with_more_only_does_what_is_new(prepared, speech, tmp_path, monke
     assert lines(folder / "corpus" / "manifest.jsonl")[:4] == before
 
 
+def test_a_recording_that_was_moved_is_cut_from_its_new_place(prepared, tmp_path):
+    folder = shutil.copytree(prepared[0], tmp_path / "moved")  # the journal still names the old place
+    (folder / "talk.wav").rename(folder / "renamed.wav")
+    for path in (folder / "corpus" / "wavs").iterdir():
+        path.unlink()
+    (prepared[0] / "talk.wav").rename(prepared[0] / "away.wav")
+    try:
+        summary = run("prepare", folder / "renamed.wav", "-o", folder / "corpus", "--speaker", "anna")
+    finally:
+        (prepared[0] / "away.wav").rename(prepared[0] / "talk.wav")
+    assert (summary["rows"], summary["recordings"]) == (4, 1)
+    assert len(list((folder / "corpus" / "wavs").iterdir())) == 4
+
+
 def test_with_a_text_rows_have_its_words_and_both_lists_are_found(prepared, speech, tmp_path):
     folder = shutil.copytree(prepared[0], tmp_path / "text")
     never = "The committee postponed its annual decision about the harbour lights."
@@ -127,8 +141,8 @@ def test_a_journal_that_was_damaged_is_told_of_and_made_good(prepared, tmp_path,
     assert (folder / "corpus" / "manifest.jsonl").read_bytes() == before
 
 
-def _write_film(path):
-    path.write_bytes(b"\0\0\0 ftypisom" + bytes(2000))
+def _write_film(begin):
+    return lambda path: path.write_bytes(begin + bytes(2000))
 
 
 def _write(sound):
@@ -142,7 +156,9 @@ def _write(sound):
         ("music.wav", _write(chord(5.0)), r"no speech to make rows of, but .*s music"),
         ("short.wav", _write(noise(2.0)), "no speech to make rows of, but 2.0 s noise"),
         ("empty.wav", _write(np.zeros(0)), "holds no sound"),
-        ("film.mp4", _write_film, "is a film .* ffmpeg -i film.mp4 -vn film.flac"),
+        ("film.mp4", _write_film(b"\0\0\0 ftypisom"), "is a film .* ffmpeg -i film.mp4 -vn film.flac"),
+        ("film.mkv", _write_film(b"\x1aE\xdf\xa3"), "is a film .* ffmpeg -i film.mkv -vn film.flac"),
+        ("film.avi", _write_film(b"RIFF\0\0\0\0AVI LIST"), "is a film .* ffmpeg -i film.avi -vn film.flac"),
         ("letter.wav", lambda path: path.write_text("Dear Anna"), "expected wav, flac, ogg, opus or mp3"),
         ("nan.wav", lambda path: soundfile.write(path, np.full(RATE, np.nan), RATE, "FLOAT"), "not numbers"),
     ],
@@ -152,6 +168,13 @@ def test_what_cannot_be_prepared_is_explained(tmp_path, name, write, message):
     error = run("prepare", tmp_path / name, "-o", tmp_path / "corpus", "--asr", "none", code=2)["error"]
     assert error["type"] == "PrepareError"
     assert re.search(message, error["message"]), error["message"]
+
+
+def test_two_seconds_of_speech_are_a_row_or_aside_with_a_reason(speech, tmp_path):
+    soundfile.write(tmp_path / "short.wav", speech.sounds[0][: 2 * RATE], RATE)
+    summary = run("prepare", tmp_path / "short.wav", "-o", tmp_path / "corpus", "--asr", "none", code=1)
+    assert (summary["rows"], summary["aside"]["untranscribed"]["count"]) == (0, 1)
+    assert (summary["seconds"], summary["unaccounted_seconds"]) == (2.0, 0)
 
 
 def test_a_text_of_another_language_or_encoding_is_refused(prepared, tmp_path):
@@ -174,12 +197,14 @@ def test_a_text_of_another_language_or_encoding_is_refused(prepared, tmp_path):
         (["{folder}/x", "-o", "corpus", "--text", "nowhere.txt"], "there is no text nowhere.txt"),
         (["{folder}/x", "-o", "corpus", "--asr", "nowhere"], "expected moonshine, whisper, none"),
         (["{folder}/x", "-o", "corpus", "--min-trust", "7"], "not a number from 0 to 1"),
+        (["{folder}/x", "-o", "corpus", "--text", "{folder}/text", "--asr", "none"], "leave --asr none out"),
     ],
 )
 def test_usage_errors(tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
     soundfile.write(tmp_path / "in" / "x", np.zeros(RATE), RATE, format="WAV")
+    (tmp_path / "in" / "text").write_text("Good morning.")
     given = [one.replace("{folder}", "in") for one in arguments]
     assert message in run("prepare", *given, code=2)["error"]["message"]
 

@@ -44,7 +44,15 @@ def test_utf_16_and_a_byte_order_mark_are_read(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("Café".encode("cp1252"), "not UTF-8 .*iconv"), (b"", "no words"), (b" ... \n", "no words")],
+    [
+        ("Café".encode("cp1252"), "not UTF-8 .*iconv"),
+        ("سلام".encode("cp1256"), "not UTF-8 .*windows-1256"),
+        ("Good morning.".encode("utf-16-le"), "zero bytes, .*iconv -f UTF-16LE"),
+        (b"%PDF-1.7 ...", "is a PDF: save it as plain text"),
+        (b"PK\x03\x04 ...", "is a Word file, an e-book or an archive"),
+        (b"", "no words"),
+        (b" ... \n", "no words"),
+    ],
 )
 def test_other_files_are_refused_with_the_cure(tmp_path, content, message):
     (tmp_path / "a.txt").write_bytes(content)

@@ -67,6 +67,12 @@ def test_short_pauses_stay_inside_and_long_ones_do_not():
     assert len(slices(cut(windows_of(*talk(2.0, 2.0, 2.0, pause=1.3))))) == 3
 
 
+def test_the_pauses_of_a_slice_are_not_spoken():
+    (one,) = slices(cut(windows_of(*talk(1.0, 1.0, 1.0, pause=0.5))))
+    assert one.spoken_seconds == pytest.approx(3.0, abs=0.1)
+    assert one.seconds == pytest.approx(4.4, abs=0.1)
+
+
 def test_slices_at_a_short_pause_do_not_overlap():
     one, other = slices(cut(windows_of(*talk(9.0, 9.0, pause=0.2))))
     assert 0 <= other.start - one.end <= WINDOW_SECONDS * 1.01
