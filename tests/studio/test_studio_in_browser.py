@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -90,7 +91,8 @@ def begin(page, title, language="en-us"):
 
 @pytest.mark.slow
 def test_from_an_empty_page_to_a_spoken_sentence(open_page, tmp_path):
-    """On the demo corpus: made, checked, packed, trained, stopped, resumed by another studio, spoken, taken away."""
+    """On the demo corpus: made, checked, packed, trained, stopped and resumed by another studio, spoken, judged, taken
+    away, deleted."""
     flags = [word for each in SMALL for word in ("--set", each)]
     studio = start_studio(tmp_path / "voices", *flags)
     page = open_page(studio.url)
@@ -103,9 +105,11 @@ def test_from_an_empty_page_to_a_spoken_sentence(open_page, tmp_path):
     assert serious(page) == []
 
     page.get_by_role("link", name="Next: Train").click()
+    assert all("about" in each for each in page.locator(".choice em").all_inner_texts())  # the time that each takes
     page.locator("#own-steps").fill("100000")
     page.locator("#start").click()
     page.locator(".chart").wait_for(timeout=LATE)
+    assert page.get_by_role("heading", name="The doctor says").count() == 1
     assert serious(page) == []
     open_page.expected.append("ERR_CONNECTION_REFUSED")
     assert "still working without it: demo" in end_studio_aloud(studio)  # the training goes on
@@ -114,10 +118,16 @@ def test_from_an_empty_page_to_a_spoken_sentence(open_page, tmp_path):
 
     studio = start_studio(tmp_path / "voices", *flags)
     page = open_page(f"{studio.url}/#/v/demo/train")
-    page.locator("#stop").click(timeout=LATE)
-    page.locator("#resume").wait_for(timeout=LATE)
-    assert page.locator("#state").inner_text() == "stopped"
+    stop_training(page)
     assert page.locator(".sounds li").count() >= 2
+    stopped_at = step_of(page)
+    page.locator("#resume").click()
+    for _ in range(LATE // 200):  # until it goes on from there
+        if step_of(page) > stopped_at:
+            break
+        page.wait_for_timeout(200)
+    stop_training(page)
+    assert step_of(page) > stopped_at
 
     page.get_by_role("link", name="Next: Speak").click()
     page.get_by_role("button", name="Take a sentence").click()
@@ -132,8 +142,31 @@ def test_from_an_empty_page_to_a_spoken_sentence(open_page, tmp_path):
     with page.expect_download() as coming:
         page.locator("#download").click()
     assert coming.value.suggested_filename == "demo-run-1.zip"
+    page.locator("#sentences").fill("1")
+    page.locator("#sentences").blur()
+    page.locator("#evaluate").click()
+    page.get_by_role("link", name="Hear them side by side").wait_for(timeout=LATE)
+    assert page.locator("#scores tbody tr").count() >= 1
     assert serious(page) == []
+
+    page.get_by_role("link", name="All voices").click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete: Demo").click()
+    page.get_by_role("heading", name="Your voices").wait_for(state="detached")
+    assert os.listdir(tmp_path / "voices") == []
     end_studio(studio)
+
+
+def stop_training(page):
+    page.locator("#stop").click(timeout=LATE)
+    page.locator("#resume").wait_for(timeout=LATE)
+    assert page.locator("#state").inner_text() == "stopped"
+
+
+def step_of(page):
+    """'Step 12 of 100,000' as 12."""
+    shown = page.get_by_text(re.compile(r"^Step [\d,]+ of")).first.inner_text()
+    return int(shown.split()[1].replace(",", ""))
 
 
 def end_studio_aloud(studio):
@@ -151,7 +184,14 @@ def test_a_sentence_is_recorded_and_recordings_are_brought(open_page, studio, tm
     page.locator("#record").click()
     until(page, "document.querySelector('#record').classList.contains('on')")
     page.wait_for_timeout(1500)  # of speech
+    level = page.locator(".meter i").evaluate("bar => new DOMMatrix(getComputedStyle(bar).transform).a")
+    assert level > 0.3  # of the meter's width: the tone has a peak of -10 dB or so
     page.keyboard.press("Enter")  # on the button, which has the focus: it stops
+    page.get_by_role("button", name="Again").click()
+    until(page, "document.querySelector('#record').classList.contains('on')")
+    assert not page.locator("#keep").is_visible()  # the first take is gone
+    page.wait_for_timeout(1500)
+    page.locator("#record").click()
     page.locator("#keep").click()
     until(page, "document.querySelector('#prompt').textContent !== " + json.dumps(read))
     page.get_by_text("1 clip,").wait_for()
