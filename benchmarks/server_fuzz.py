@@ -36,6 +36,7 @@ ODD_TEXTS = [
     "\r\n\r\nGET / HTTP/1.1", "%s%n{}", "١٢٣", "Ⅻ", "．" * 50, "$1e308", "؟", "-" * 500, "\u200c" * 100,
     "𝔄𝔅ℭ", "NaN", "null", "{\"a\":1}",
 ]  # fmt: skip
+GOOD = {"model": ["m"], "input": ["Yes.", "No?"], "voice": ["default", "alloy"], "id": ["default"], "language": ["en"]}
 LONG_TEXTS = ["🤷🏽‍♀️" * 40, "a\u0300" * 200, "1" * 300, "One more sentence. " * 20]
 ODD_VALUES: list[Any] = [
     None, True, False, 0, -1, 1e308, -1e308, 2**63, 2**64, -(2**63), 10**400, 0.1 + 0.2, [], {}, [[[]]],
@@ -114,7 +115,7 @@ class Fuzzer:
     def described(self) -> None:
         """As the description says, but for one value of four."""
         properties = self._schema["content"]["application/json"]["schema"]["properties"]
-        body = {name: self._value(shape) for name, shape in properties.items() if self.chance.random() < 0.5}
+        body = {name: self._value(name, shape) for name, shape in properties.items() if self.chance.random() < 0.5}
         body = {"model": "m", "input": self._text()} | body
         body["model"] = "m" if self.chance.random() < 0.8 else body["model"]
         if self.chance.random() < 0.25:
@@ -206,25 +207,25 @@ class Fuzzer:
         self.statuses["wyoming"] += 1
 
     def _text(self) -> str:
-        texts = LONG_TEXTS if self.chance.random() < 0.02 else ["Yes.", "No?", *ODD_TEXTS]
+        texts = LONG_TEXTS if self.chance.random() < 0.05 else ["Yes.", "No?", *ODD_TEXTS]
         return self.chance.choice(texts)
 
     # ---- what comes back ----
 
-    def _value(self, shape: dict[str, Any]) -> Any:
+    def _value(self, name: str, shape: dict[str, Any]) -> Any:
         if "anyOf" in shape:
-            return self._value(self.chance.choice(shape["anyOf"]))
+            return self._value(name, self.chance.choice(shape["anyOf"]))
         if "enum" in shape:
-            return self.chance.choice([name for name in shape["enum"] if name != "aac"])
+            return self.chance.choice(shape["enum"])
         kind = shape["type"]
         if kind == "object":
-            return {name: self._value(each) for name, each in shape["properties"].items()}
+            return {part: self._value(part, each) for part, each in shape["properties"].items()}
         if kind == "integer":
             return self.chance.choice([0, 7, -7, 2**31, 2**63 - 1])
         if kind == "number":
             return self.chance.uniform(shape["minimum"], shape["maximum"])
-        good = ["default", "en", "m", "Yes."]
-        return self.chance.choice(good if self.chance.random() < 0.6 else ODD_TEXTS)[: shape.get("maxLength", 600)]
+        texts = GOOD.get(name, ["Yes."]) if self.chance.random() < 0.85 else ODD_TEXTS
+        return self.chance.choice(texts)[: shape.get("maxLength", 600)]
 
     def _speak(self, body: bytes) -> None:
         self._note(*self._ask("POST", "/v1/audio/speech", body, {"Content-Type": "application/json"}))

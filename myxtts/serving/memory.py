@@ -1,7 +1,8 @@
 """What a long sentence took goes back to the system.
 
-glibc keeps memory that is free below anything that is not: after 1,250 fuzzed requests 30 of the speaking thread's 87 MB,
-while what was in use stayed at 67. `malloc_trim` gives those pages back; it takes 1 to 3 ms, and the next sentence as much.
+glibc keeps memory that is free below anything that is not. After one sentence of eight minutes a process held 289 MB;
+`malloc_trim` gave 146 of them back in 13 ms. Between short sentences it takes 0.8 ms, and 3 ms of the next one, which
+has to ask for the 8 MB again: every ten seconds that is nothing.
 """
 
 from __future__ import annotations
