@@ -16,7 +16,8 @@ NAME = "m"  # of the one model that is served
 
 
 class Server:
-    """`folder` is for its log, its temporary files and the voices that are added; `flags` are those of the verb."""
+    """`folder` is for its log, its temporary files and the voices that are added; `flags` are those of the verb.
+    At the end of a `with` block it is gone, whatever happened."""
 
     def __init__(self, model: Path | str, folder: Path, *flags: str):
         folder.mkdir(exist_ok=True)
@@ -59,6 +60,13 @@ class Server:
             "threads": self._seen.num_threads(),
             "files": len([*self._temporary.iterdir()]),
         }
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
 
     def end(self) -> int:
         """Its exit code, after it has spoken what it had begun."""

@@ -273,8 +273,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
     parser.add_argument("--every", type=int, default=1000, help="print what the server holds after so many requests")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(arguments.model, Path(folder), "--wyoming", "0", "--max-chars", "600")
+    flags = ("--wyoming", "0", "--max-chars", "600")
+    with tempfile.TemporaryDirectory() as folder, Server(arguments.model, Path(folder), *flags) as server:
         fuzzer = Fuzzer(server, arguments.seed)
         assert fuzzer.normal(), "the first normal request failed"
         before, until = server.holds(), time.monotonic() + 60 * arguments.minutes
