@@ -6,7 +6,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Nothing leaves the machine. Since 1.29 ONNX Runtime tells Microsoft what is run with it and gives the user a number,
+# Nothing leaves the machine. Since 1.29 ONNX Runtime reports to Microsoft (its Privacy.md) and gives the user a number,
 # kept in ~/.cache, unless this is set before it is loaded; whoever has set it has decided.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
