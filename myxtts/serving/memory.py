@@ -1,8 +1,8 @@
 """What a long sentence took goes back to the system.
 
-glibc keeps memory that is free below anything that is not. After 300 digits at a quarter of the speed a process held 289 MB;
-`malloc_trim` gave 146 of them back in 13 ms. Between short sentences it takes 0.8 ms, and 3 ms of the next one, which
-has to ask for the 8 MB again: every ten seconds that is nothing.
+glibc keeps memory that is free below anything that is not. After 300 digits at a quarter of the speed a process held
+289 MB; `malloc_trim` gave 146 of them back in 13 ms. Between short sentences it takes 0.8 ms, and 3 ms of the next one,
+which has to ask for the 8 MB again: every ten seconds that is nothing.
 """
 
 from __future__ import annotations
