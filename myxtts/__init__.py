@@ -1,9 +1,14 @@
 """MyXTTS trains a voice-cloning text-to-speech model on your own recordings; the accelerator never waits for data."""
 
 import importlib
+import os
 from typing import Any
 
 __version__ = "0.1.0"
+
+# Nothing leaves the machine. Since 1.29 ONNX Runtime reports to Microsoft (its Privacy.md) and gives the user a number,
+# kept in ~/.cache, unless this is set before it is loaded; whoever has set it has decided.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 __all__ = [
     "LJSpeechDataset", "Synthesizer", "XTTSConfig", "XTTSTrainer", "__version__", "build_model", "diagnose",

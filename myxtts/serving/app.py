@@ -49,12 +49,16 @@ class Api:
         return JSONResponse(_model(self._speaking.served.find(request.path_params["name"])))
 
     async def voices(self, request: Request) -> Response:
+        """One route for both methods, so that whoever tries a third is told of both."""
+        return await (self._add_voice(request) if request.method == "POST" else self._list_voices())
+
+    async def _list_voices(self) -> Response:
         served = self._speaking.served.known.values()
         own = [{"id": OWN_VOICE, "object": "audio.voice", "name": OWN_VOICE, "model": known.name}
                for known in served if known.has_voice]  # fmt: skip
         return JSONResponse({"object": "list", "data": own + [kept.to_dict() for kept in self._speaking.voices.list()]})
 
-    async def add_voice(self, request: Request) -> Response:
+    async def _add_voice(self, request: Request) -> Response:
         async with request.form(max_files=1, max_fields=8, max_part_size=_OTHER_BYTES) as form:
             name, consent, model = (_field(form, each) for each in ("name", "consent", "model"))
             clip = form.get("audio_sample")
@@ -86,15 +90,14 @@ class Api:
         return PlainTextResponse(self._metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def openapi(self, request: Request) -> Response:
-        return JSONResponse(describe(self._most_chars))
+        return JSONResponse(describe(self._most_chars, [*self._speaking.served.known]))
 
 
 def make_app(api: Api, metrics: Metrics, key: str | None, most_chars: int) -> Starlette:
     body_bytes = _OTHER_BYTES + _ESCAPED_BYTES * most_chars
     routes = [
         Route("/v1/audio/speech", api.speech, methods=["POST"]),
-        Route("/v1/audio/voices", api.voices, methods=["GET"]),
-        Route("/v1/audio/voices", api.add_voice, methods=["POST"]),
+        Route("/v1/audio/voices", api.voices, methods=["GET", "POST"]),
         Route("/v1/audio/voices/{name}", api.delete_voice, methods=["DELETE"]),
         Route("/v1/models", api.models, methods=["GET"]),
         Route("/v1/models/{name}", api.model, methods=["GET"]),

@@ -27,7 +27,8 @@ _ERROR = {
 }
 
 
-def describe(most_chars: int) -> dict[str, Any]:
+def describe(most_chars: int, models: list[str]) -> dict[str, Any]:
+    """Of a server with these models."""
     voices = {
         "get": _route("the voices", _json({})),
         "post": _route("add a voice", {"201": _body(_json({}))}, _upload()),
@@ -39,7 +40,7 @@ def describe(most_chars: int) -> dict[str, Any]:
         "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
         "security": [{"key": []}, {}],
         "paths": {
-            "/v1/audio/speech": {"post": _route("speak a text", _sound(), _speech(most_chars))},
+            "/v1/audio/speech": {"post": _route("speak a text", _sound(), _speech(most_chars, models))},
             "/v1/audio/voices": voices,
             "/v1/audio/voices/{name}": {"delete": _route("delete a voice", _json({})) | {"parameters": [name]}},
             "/v1/models": {"get": _route("the models", _json({}))},
@@ -71,11 +72,11 @@ def _sound() -> dict[str, Any]:
     return {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
 
 
-def _speech(most_chars: int) -> dict[str, Any]:
+def _speech(most_chars: int, models: list[str]) -> dict[str, Any]:
     name = {"type": "string", "maxLength": 64}
     voice = {"type": "object", "required": ["id"], "properties": {"id": name}, "additionalProperties": False}
     properties = {
-        "model": name,
+        "model": name | ({"enum": models} if models else {}),
         "input": {"type": "string", "minLength": 1, "maxLength": most_chars},
         "voice": {"anyOf": [name, voice]},
         "response_format": {"enum": [*MEDIA_TYPES], "default": "mp3"},

@@ -20,6 +20,7 @@ from myxtts.inference.export_description import ACOUSTIC, is_exported
 from myxtts.inference.speakers import find_speaker, load_speaker
 from myxtts.models.description import ModelDescription, weights_file
 from myxtts.models.format import VOICE
+from myxtts.serving.memory import Memory
 from myxtts.serving.problems import Problem, too_busy
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Served:
                 raise SpeechError(
                     f"{known.name} needs about {known.needs_bytes / 1e9:.2f} GB, --memory-gb is {memory_bytes / 1e9:g}"
                 )
-        self._memory_bytes, self._idle_seconds = memory_bytes, idle_seconds
+        self._memory_bytes, self._idle_seconds, self._memory = memory_bytes, idle_seconds, Memory()
         self._loaded: dict[str, Loaded] = {}
 
     def find(self, name: str) -> Known:
@@ -109,6 +110,11 @@ class Served:
         finally:
             model.users -= 1
             model.used = time.monotonic()
+
+    def tidy(self) -> float | None:
+        """Unload what is idle, give back what is free. Returns after how many seconds there will be more to do."""
+        waits = [self.unload_idle(), self._memory.give_back()]
+        return min((wait for wait in waits if wait is not None), default=None)
 
     def unload_idle(self) -> float | None:
         """Returns the seconds until the next one will be idle for long enough."""

@@ -54,7 +54,7 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> dict[str, A
     metrics = Metrics()
     served = Served(settings.models, settings.memory_gb * 1e9, settings.unload_minutes * 60)
     speaking = Speaking(served, Voices(settings.voices), settings.vocoder, metrics)
-    worker = Worker(settings.queue, served.unload_idle)
+    worker = Worker(settings.queue, served.tidy)
     metrics.gauges["myxtts_queue"] = "requests being spoken or waiting", lambda: len(worker)
     metrics.gauges["myxtts_models_loaded"] = "models in memory", lambda: len(served.loaded())
     listening = listen(settings.host, settings.port, "--port")

@@ -17,6 +17,7 @@ from typing import Any
 from myxtts.serving.problems import Foreseen, Problem, too_busy
 
 _MOST_PIECES = 32  # made and not yet sent, 24 s of sound
+_TIDY_SECONDS = 10.0  # where there is always something to do
 _REMEMBERED = 0.2  # weight of the newest job in the mean time of a job
 
 
@@ -83,12 +84,15 @@ class Job:
 
 
 class Worker:
-    """`tidy` is called when there is nothing to do; it returns after how many seconds it wants to be called again."""
+    """`tidy` is called when there is nothing to do, and now and then when there always is; it returns after how many
+    seconds it wants to be called again."""
 
-    def __init__(self, most_jobs: int, tidy: Callable[[], float | None] = lambda: None):
-        self._most, self._tidy = most_jobs, tidy
+    def __init__(
+        self, most_jobs: int, tidy: Callable[[], float | None] = lambda: None, tidy_seconds: float = _TIDY_SECONDS
+    ):
+        self._most, self._tidy, self._tidy_seconds = most_jobs, tidy, tidy_seconds
         self._jobs: deque[Job] = deque()
-        self._mean_seconds, self._stopping = 1.0, False
+        self._mean_seconds, self._stopping, self._tidied = 1.0, False, time.monotonic()
         self.changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="speaking", daemon=True)
 
@@ -125,6 +129,12 @@ class Worker:
                     self._jobs.append(job)
                 else:
                     self._mean_seconds += _REMEMBERED * (time.monotonic() - job.started - self._mean_seconds)
+            if time.monotonic() - self._tidied > self._tidy_seconds:
+                self._put_in_order()
+
+    def _put_in_order(self) -> float | None:
+        self._tidied = time.monotonic()
+        return self._tidy()
 
     def _next(self) -> Job | None:
         """The one that has waited longest; None at the end."""
@@ -136,7 +146,7 @@ class Worker:
                 if self._stopping and not self._jobs:
                     return None
                 idle = not self._jobs
-            wait = self._tidy() if idle else None
+            wait = self._put_in_order() if idle else None
             with self.changed:
                 if not any(job.can_run() for job in self._jobs) and not (self._stopping and not self._jobs):
                     self.changed.wait(wait)

@@ -31,7 +31,7 @@ def open_studio(settings: StudioSettings, ready: Callable[[str], None]) -> dict[
     listening = listen("127.0.0.1", settings.port, "--port")
     workshop = Workshop(settings.folder)
     stage = Stage(workshop)
-    worker = Worker(_MOST_JOBS, stage.unload_idle)
+    worker = Worker(_MOST_JOBS, stage.tidy)
     worker.start()
     try:
         asyncio.run(_serve(workshop, stage, worker, settings, listening, ready))

@@ -57,7 +57,7 @@ class Stage(Served):
         super().__init__([BASE], _MEMORY_BYTES, _IDLE_SECONDS)
         self._workshop, self._vocoder = workshop, find_vocoder(DEFAULT_VOCODER)
         self._base = self.known[BASE]
-        self._folders: dict[str, Path] = {}  # of what is loaded
+        self._in_memory: dict[str, Known] = {}  # what is loaded, as it was known then
 
     def refresh(self) -> None:
         """Look which runs there are and which checkpoint is their best."""
@@ -68,16 +68,16 @@ class Stage(Served):
                 known = self._know(name, run)
                 if known is not None:
                     current[name] = known
-        self.known = current | {name: self.known[name] for name in self.loaded() if name not in current}
+        self.known = current
 
     def _know(self, name: str, run: Path) -> Known | None:
         try:
             folder = find_checkpoint(run)
+            made = int(weights_file(folder).stat().st_mtime)  # a voice may have been deleted, and another have its name
             before = self.known.get(name)
-            if before is not None and before.folder == folder:
+            if before is not None and (before.folder, before.created) == (folder, made):
                 return before
-            weights = weights_file(folder).stat()
-            known = Run(name, folder, ModelDescription.load(folder), int(weights.st_mtime))
+            known = Run(name, folder, ModelDescription.load(folder), made)
             known.bytes = Known(name, folder, known.description, known.created).needs_bytes
         except (CheckpointError, OSError):  # none yet, or replaced this moment
             return None
@@ -87,12 +87,16 @@ class Stage(Served):
     def use(self, name: str) -> Iterator[Loaded]:
         """As of the server, but never an old checkpoint."""
         known, loaded = self.find(name), self._loaded.get(name)
-        if loaded is not None and not loaded.users and self._folders[name] != known.folder:
+        if loaded is not None and not loaded.users and self._in_memory[name] is not known:
             self._unload(name)
         if name not in self._loaded:
-            self._folders[name] = known.folder
+            self._in_memory[name] = known
         with super().use(name) as in_use:
             yield in_use
+
+    def _used_bytes(self) -> float:
+        """Also of a voice that was deleted and not used since: it is unloaded when it has been idle for long enough."""
+        return sum(self._in_memory[name].needs_bytes for name in self._loaded)
 
     def check(self, wish: Wish) -> None:
         known = self.find(wish.model)

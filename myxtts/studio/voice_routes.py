@@ -54,6 +54,14 @@ class VoiceRoutes:
     async def voice(self, request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(_whole, self._voice(request)))
 
+    async def delete(self, request: Request) -> Response:
+        async with self._writing:
+            voice = self._voice(request)
+            if running(voice) is not None:
+                raise Problem(409, f"{voice.about.title} is being worked on: stop that first", code="busy")
+            await run_in_threadpool(self._workshop.delete, voice)
+        return JSONResponse({})
+
     async def plans(self, request: Request) -> Response:
         presets = await run_in_threadpool(plans.predictions, self._workshop, self._overrides)
         return JSONResponse(
@@ -64,7 +72,7 @@ class VoiceRoutes:
         return JSONResponse(await run_in_threadpool(_rows, self._voice(request)))
 
     async def add_clip(self, request: Request) -> Response:
-        voice = self._voice(request)
+        self._voice(request)
         async with request.form(max_files=1, max_fields=4, max_part_size=_FIELD_BYTES) as form:
             sound, text, replaced = form.get("sound"), form.get("text", ""), form.get("instead_of", "")
             if sound is None or isinstance(sound, str) or not isinstance(text, str) or not isinstance(replaced, str):
@@ -78,7 +86,7 @@ class VoiceRoutes:
         if code:
             raise invalid("the sound could not be decoded within the limits", "sound", "undecodable")
         async with self._writing:
-            clips = Clips(voice)
+            clips = Clips(self._voice(request))  # it may have been deleted meanwhile
             added = clips.add(wav, text, name)
             if replaced:
                 clips.remove(replaced)
@@ -113,7 +121,8 @@ class VoiceRoutes:
 
     async def start(self, request: Request) -> Response:
         wish = await asked(request)
-        self._tasks.start(self._voice(request), wish)
+        async with self._writing:
+            self._tasks.start(self._voice(request), wish)
         return JSONResponse({}, 202)
 
     async def stop(self, request: Request) -> Response:

@@ -6,12 +6,14 @@ FOLDER/NAME/voice.json   title, language, who agreed
             jobs/KIND/   what was last done: demo, check, pack (jobs.py)
             runs/RUN/    as `myxtts train` makes it, with the folders job/ and evaluate/ for what was last done
 FOLDER/spoken/ID.wav     the last sentences that were spoken
+FOLDER/.NAME.deleted-by-myxtts   a voice that is being deleted: what a kill leaves of it goes at the next start
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ from myxtts.shapes import COUNT, misfit
 
 ABOUT = "voice.json"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_DELETED = re.compile(rf"\.{_NAME.pattern}\.deleted-by-myxtts")
 _LANGUAGE = re.compile(r"[a-z]{2,8}(-[a-z0-9]{1,8}){0,3}")
 _NOT_LETTERS = re.compile(r"[^a-z0-9]+")
 _SHAPE = {"title": str, "language": str, "consent": str, "created": COUNT}
@@ -76,6 +79,9 @@ class Workshop:
     def __init__(self, folder: Path):
         self.folder = folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
+        for left in self.folder.iterdir():
+            if _DELETED.fullmatch(left.name):
+                shutil.rmtree(left, ignore_errors=True)  # what cannot be removed now is tried again next time
 
     @property
     def spoken(self) -> Path:
@@ -105,6 +111,17 @@ class Workshop:
         about = About(title, language, consent, int(time.time()))
         write_whole(folder / ABOUT, json.dumps(asdict(about), ensure_ascii=False, indent=2).encode())
         return Voice(folder, about)
+
+    def delete(self, voice: Voice) -> None:
+        """All that belongs to it. Sentences that were spoken do not say in whose voice: they go too."""
+        try:
+            gone = voice.folder.rename(self.folder / f".{voice.name}.deleted-by-myxtts")
+            for folder in (self.spoken, gone):
+                if folder.is_dir():
+                    shutil.rmtree(folder)
+        except OSError as error:
+            left = f"remove what is left of it in {self.folder}"
+            raise Problem(500, f"{voice.name} was not deleted whole ({error}): {left}") from None
 
     def _free(self, name: str) -> Path:
         taken = {"spoken", *(path.name for path in self.folder.iterdir())}

@@ -230,6 +230,12 @@ def test_other_addresses_answer_in_the_same_shape(server, method, path, status):
     assert set(answer.error) == {"message", "type", "param", "code"}
 
 
+def test_a_wrong_method_is_told_the_right_ones(server):
+    answer = ask(server[0], "PUT", "/v1/audio/voices")
+    assert answer.status == 405
+    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST"}
+
+
 def test_metrics_count_what_was_answered(server):
     port, _ = server
     ask(port, "POST", "/v1/audio/speech", HELLO)

@@ -4,6 +4,7 @@ import io
 import json
 import sys
 import time
+from shutil import copytree
 
 import numpy as np
 import psutil
@@ -14,6 +15,7 @@ from report import write_long_run
 from starlette.testclient import TestClient
 
 from myxtts.config.config import preset_names
+from myxtts.models.shipped import BASE, shipped
 from myxtts.serving.worker import Worker
 from myxtts.studio import tasks
 from myxtts.studio.app import make_studio
@@ -34,7 +36,7 @@ def workshop(tmp_path):
 @pytest.fixture
 def client(workshop):
     stage = Stage(workshop)
-    app = make_studio(workshop, stage, Worker(4, stage.unload_idle), [])
+    app = make_studio(workshop, stage, Worker(4, stage.tidy), [])
     with TestClient(app, base_url=HOME, headers=OURS) as found:
         yield found
 
@@ -61,6 +63,14 @@ def tone(tmp_path_factory):
 
 def error_of(answer):
     return answer.status_code, answer.json()["error"]["code"]
+
+
+def pretend_to_check(workshop):
+    """As if this very process were checking the recordings of Anna."""
+    me, folder = psutil.Process(), workshop.folder / "anna" / "jobs" / "check"
+    folder.mkdir(parents=True)
+    about = {"kind": "check", "pid": me.pid, "born": me.create_time(), "started": 0}
+    (folder / "job.json").write_text(json.dumps(about), encoding="utf-8")
 
 
 # ---- who is answered -------------------------------------------------------------------------------------------------
@@ -160,6 +170,30 @@ def test_texts_are_mended_and_clips_removed(client, anna, tone):
     assert client.delete(f"{anna}/clips/a").status_code == 404
 
 
+def test_a_voice_is_deleted_with_all_it_has(client, anna, workshop, tone):
+    client.post(f"{anna}/clips", files={"sound": ("a.wav", tone)}, data={"text": "One."})
+    assert client.delete(anna).status_code == 200
+    assert [*workshop.folder.iterdir()] == []
+    assert client.get("/studio").json()["voices"] == []
+    assert error_of(client.delete(anna)) == (404, "unknown_voice")
+    assert client.delete("/studio/voices/..%2F..%2Fetc").status_code == 404
+
+
+def test_a_deleted_voice_speaks_no_more(client, anna, workshop):
+    copytree(shipped(BASE), workshop.folder / "anna" / "runs" / "run-1" / "checkpoints" / "last")
+    assert len(client.get("/studio/models").json()["models"]) == 2
+    client.delete(anna)
+    assert [each["id"] for each in client.get("/studio/models").json()["models"]] == ["base"]
+    assert [each["id"] for each in client.get("/v1/models").json()["data"]] == ["base"]
+    assert client.post("/studio/speak", json={"model": "anna.run-1", "text": "One."}).status_code == 404
+
+
+def test_a_voice_that_is_worked_on_is_not_deleted(client, anna, workshop):
+    pretend_to_check(workshop)
+    assert error_of(client.delete(anna)) == (409, "busy")
+    assert client.get(anna).status_code == 200
+
+
 @pytest.mark.parametrize("language", ["en-us", "fa", "de"])
 def test_sentences_to_read_are_those_that_were_not_read(client, tone, language):
     made = client.post("/studio/voices", json={"title": "x", "language": language, "consent": "yes"}).json()["name"]
@@ -232,10 +266,7 @@ def test_what_is_started_is_the_verb_that_a_person_would_type(client, anna, work
 
 
 def test_one_thing_is_done_at_a_time(client, anna, workshop):
-    me, folder = psutil.Process(), workshop.folder / "anna" / "jobs" / "check"
-    folder.mkdir(parents=True)
-    about = {"kind": "check", "pid": me.pid, "born": me.create_time(), "started": 0}
-    (folder / "job.json").write_text(json.dumps(about), encoding="utf-8")
+    pretend_to_check(workshop)
     assert error_of(client.post(f"{anna}/job", json={"kind": "pack"})) == (409, "busy")
     assert client.get(anna).json()["busy"]["kind"] == "check"
 

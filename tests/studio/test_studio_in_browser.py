@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,9 @@ import soundfile
 from corpora import sentence, write_tone
 from report import find_chromium
 from studio.conftest import end_studio, start_studio
+
+from myxtts.studio.tasks import running
+from myxtts.studio.workshop import Workshop
 
 CHROMIUM = find_chromium()
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found: apt-get install chromium")
@@ -88,36 +92,54 @@ def begin(page, title, language="en-us"):
     until(page, "document.querySelector('#prompt')?.textContent.length > 10")
 
 
+@pytest.fixture
+def folder(tmp_path):
+    """Of a studio; a training that a failure has left alone in it is ended."""
+    yield tmp_path / "voices"
+    for voice in Workshop(tmp_path / "voices").voices():
+        if (job := running(voice)) is not None:
+            job.stop()
+
+
 @pytest.mark.slow
-def test_from_an_empty_page_to_a_spoken_sentence(open_page, tmp_path):
-    """On the demo corpus: made, checked, packed, trained, stopped, resumed by another studio, spoken, taken away."""
+def test_from_an_empty_page_to_a_spoken_sentence(open_page, folder):
+    """On the demo corpus: made, checked, packed, trained, stopped and resumed by another studio, spoken, judged, taken
+    away, deleted."""
     flags = [word for each in SMALL for word in ("--set", each)]
-    studio = start_studio(tmp_path / "voices", *flags)
+    studio = start_studio(folder, *flags)
     page = open_page(studio.url)
-    page.locator("#demo-count").fill("12")
+    page.locator("#demo-count").fill("16")  # fewer, and none would be held back for the judges
     page.get_by_role("button", name="Try the demo").click()
     page.locator("#check:not([disabled])").click(timeout=LATE)
     page.locator("#pack:not([disabled])").click(timeout=LATE)
-    page.get_by_text("Packed: 12 clips").wait_for(timeout=LATE)
-    assert page.locator(".clips li").count() == 12
+    page.get_by_text("Packed: 16 clips").wait_for(timeout=LATE)
+    assert page.locator(".clips li").count() == 16
     assert serious(page) == []
 
     page.get_by_role("link", name="Next: Train").click()
+    assert all("about" in each for each in page.locator(".choice em").all_inner_texts())  # the time that each takes
     page.locator("#own-steps").fill("100000")
     page.locator("#start").click()
     page.locator(".chart").wait_for(timeout=LATE)
+    assert page.get_by_role("heading", name="The doctor says").count() == 1
     assert serious(page) == []
     open_page.expected.append("ERR_CONNECTION_REFUSED")
     assert "still working without it: demo" in end_studio_aloud(studio)  # the training goes on
     page.get_by_text("The studio does not answer").wait_for()
     page.close()
 
-    studio = start_studio(tmp_path / "voices", *flags)
+    studio = start_studio(folder, *flags)
     page = open_page(f"{studio.url}/#/v/demo/train")
-    page.locator("#stop").click(timeout=LATE)
-    page.locator("#resume").wait_for(timeout=LATE)
-    assert page.locator("#state").inner_text() == "stopped"
+    stop_training(page)
     assert page.locator(".sounds li").count() >= 2
+    stopped_at = step_of(page)
+    page.locator("#resume").click()
+    for _ in range(LATE // 200):  # until it goes on from there
+        if step_of(page) > stopped_at:
+            break
+        page.wait_for_timeout(200)
+    stop_training(page)
+    assert step_of(page) > stopped_at
 
     page.get_by_role("link", name="Next: Speak").click()
     page.get_by_role("button", name="Take a sentence").click()
@@ -132,8 +154,31 @@ def test_from_an_empty_page_to_a_spoken_sentence(open_page, tmp_path):
     with page.expect_download() as coming:
         page.locator("#download").click()
     assert coming.value.suggested_filename == "demo-run-1.zip"
+    page.locator("#sentences").fill("1")
+    page.locator("#sentences").blur()
+    page.locator("#evaluate").click()
+    page.locator("#scores tbody tr").first.wait_for(timeout=LATE)
+    assert page.get_by_role("link", name="Hear them side by side").count() == 1
     assert serious(page) == []
+
+    page.get_by_role("link", name="All voices").click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete: Demo").click()
+    page.get_by_role("heading", name="Your voices").wait_for(state="detached")
+    assert os.listdir(folder) == []
     end_studio(studio)
+
+
+def stop_training(page):
+    page.locator("#stop").click(timeout=LATE)
+    page.locator("#resume").wait_for(timeout=LATE)
+    assert page.locator("#state").inner_text() == "stopped"
+
+
+def step_of(page):
+    """'Step 12 of 100,000' as 12."""
+    shown = page.get_by_text(re.compile(r"^Step [\d,]+ of")).first.inner_text()
+    return int(shown.split()[1].replace(",", ""))
 
 
 def end_studio_aloud(studio):
@@ -151,7 +196,14 @@ def test_a_sentence_is_recorded_and_recordings_are_brought(open_page, studio, tm
     page.locator("#record").click()
     until(page, "document.querySelector('#record').classList.contains('on')")
     page.wait_for_timeout(1500)  # of speech
+    level = page.locator(".meter i").evaluate("bar => new DOMMatrix(getComputedStyle(bar).transform).a")
+    assert level > 0.3  # of the meter's width: the tone has a peak of -10 dB or so
     page.keyboard.press("Enter")  # on the button, which has the focus: it stops
+    page.get_by_role("button", name="Again").click()
+    until(page, "document.querySelector('#record').classList.contains('on')")
+    assert not page.locator("#keep").is_visible()  # the first take is gone
+    page.wait_for_timeout(1500)
+    page.locator("#record").click()
     page.locator("#keep").click()
     until(page, "document.querySelector('#prompt').textContent !== " + json.dumps(read))
     page.get_by_text("1 clip,").wait_for()

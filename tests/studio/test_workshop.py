@@ -61,6 +61,27 @@ def test_a_voice_without_name_language_or_consent_is_refused(workshop, title, la
     assert workshop.voices() == []
 
 
+def test_of_a_deleted_voice_nothing_is_left(workshop, voice, tone):
+    other = workshop.create("Tom", "en-us", "my own")
+    Clips(voice).add(tone, "One.", "one.wav")
+    workshop.spoken.mkdir()
+    (workshop.spoken / "0123456789abcdef.wav").write_bytes(tone)  # in whose voice nobody knows
+    workshop.delete(voice)
+    assert [path.name for path in workshop.folder.iterdir()] == ["tom"]
+    assert workshop.voices() == [other]
+    assert workshop.create("Anna", "en-us", "my own").name == "anna"
+
+
+def test_what_a_kill_left_of_a_deleted_voice_goes_at_the_next_start(workshop, voice):
+    voice.folder.rename(workshop.folder / ".anna.deleted-by-myxtts")
+    kept = {".mine.deleted", "my.deleted-by-myxtts", "..deleted-by-myxtts"}
+    for name in kept:
+        (workshop.folder / name).mkdir()
+    assert workshop.voices() == []
+    Workshop(workshop.folder)
+    assert {path.name for path in workshop.folder.iterdir()} == kept
+
+
 def test_clips_are_a_corpus_as_they_are(voice, tone):
     clips = Clips(voice)
     first = clips.add(tone, "The  first\nsentence.", "../../LJ001 (take 2).WAV")

@@ -17,9 +17,11 @@ let timer = 0;
 let online = true;
 
 export function say(text, { error = false, foreign = false } = {}) {
+  const notes = document.getElementById("notes");
+  if ([...notes.children].some((note) => note.firstChild.textContent === text)) return; // several requests fail at once
   const words = h("span", foreign ? { lang: "en", dir: "auto" } : {}, text);
   const note = h("div", error ? { role: "alert" } : {}, words, h("button", { type: "button", onclick: () => note.remove() }, t("close")));
-  document.getElementById("notes").append(note);
+  notes.append(note);
   setTimeout(() => note.remove(), error ? 20000 : 5000);
 }
 

@@ -1,5 +1,5 @@
 // The first page: the voices that there are, and how to begin one.
-import { at, get, post } from "./api.js";
+import { at, get, post, remove } from "./api.js";
 import { go, tried } from "./app.js";
 import { fill, h } from "./dom.js";
 import { clock, language, languageName, t } from "./words.js";
@@ -11,20 +11,28 @@ export async function home(main) {
   const studio = (await tried(() => get("/studio"))) ?? { voices: [], languages: { "en-us": "" } };
   fill(main,
     h("div", { class: "hero" }, h("h1", { tabindex: "-1" }, t("home_title")), h("p", {}, t("home_lead"))),
-    studio.voices.length ? voices(studio.voices) : null,
+    studio.voices.length ? voices(studio.voices, main) : null,
     h("div", { class: "columns section" }, form(studio), demo()),
     h("p", { class: "muted small section" }, h("bdi", {}, studio.folder ?? "")));
   main.querySelector("h1").focus();
   return {};
 }
 
-const voices = (all) => h("section", { class: "section" }, h("h2", {}, t("your_voices")),
+const voices = (all, main) => h("section", { class: "section" }, h("h2", {}, t("your_voices")),
   h("ul", { class: "voices" }, all.map((voice) => h("li", {}, h("a", { href: `#/v/${voice.name}/${voice.clips ? (voice.runs ? "speak" : "check") : "record"}` },
     h("strong", {}, h("bdi", {}, voice.title)),
     h("span", { class: "muted" }, languageName(voice.language)),
     h("p", { class: "small" }, voice.clips ? t("card_clips", { count: voice.clips, time: clock(voice.seconds) }) : t("card_empty"),
       voice.runs ? ` · ${t("card_runs", { count: voice.runs })}` : ""),
-    voice.busy ? h("p", { class: "small" }, t("card_busy", { what: t(`kind_${voice.busy.kind}`) })) : null)))));
+    voice.busy ? h("p", { class: "small" }, t("card_busy", { what: t(`kind_${voice.busy.kind}`) })) : null),
+  h("button", { type: "button", class: "quiet danger small", "aria-label": `${t("delete")}: ${voice.title}`, disabled: Boolean(voice.busy), onclick: () => discard(voice, main) }, t("delete"))))));
+
+async function discard(voice, main) {
+  if (!confirm(t("voice_delete_sure", { voice: voice.title, clips: voice.clips, runs: voice.runs }))) return;
+  if (!(await tried(() => remove(at(voice.name))))) return;
+  localStorage.removeItem(`spoken ${voice.name}`); // another voice may get its name
+  await home(main);
+}
 
 function form(studio) {
   const title = h("input", { type: "text", id: "title", required: true, maxlength: 80, placeholder: t("voice_title_hint"), autocomplete: "off" });

@@ -15,6 +15,7 @@ export default {
   demo_title: "No recordings at hand?", demo_lead: "Try the whole way with a synthetic voice: the demo recordings are made on this machine.",
   demo_start: "Try the demo", demo_name: "Demo", demo_consent: "A synthetic voice: nobody's", demo_count: "Clips",
   card_clips: "{count} {count|clip|clips}, {time}", card_runs: "{count} {count|training|trainings}", card_busy: "Working: {what}", card_empty: "Nothing recorded yet",
+  voice_delete_sure: "Delete {voice} with {clips} {clips|recording|recordings} and {runs} {runs|training|trainings}? What was spoken in Speak goes too, in every voice. This cannot be undone.",
 
   step_record: "Record", step_check: "Check", step_train: "Train", step_speak: "Speak", step_share: "Share",
   steps: "Steps", all_voices: "All voices", next: "Next: {step}",

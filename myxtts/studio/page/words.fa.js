@@ -15,6 +15,7 @@ export default {
   demo_title: "صدای ضبط‌شده ندارید؟", demo_lead: "همهٔ راه را با یک صدای ساختگی امتحان کنید: نمونه‌ها روی همین دستگاه ساخته می‌شوند.",
   demo_start: "امتحان نمونه", demo_name: "نمونه", demo_consent: "صدای ساختگی؛ صدای هیچ‌کس", demo_count: "تعداد قطعه‌ها",
   card_clips: "{count} قطعه، {time}", card_runs: "{count} آموزش", card_busy: "در حال {what}", card_empty: "هنوز چیزی ضبط نشده",
+  voice_delete_sure: "«{voice}» با {clips} قطعه و {runs} آموزش حذف شود؟ آنچه در «گفتن» گفته شده، در هر صدایی، هم پاک می‌شود. این کار برگشت ندارد.",
 
   step_record: "ضبط", step_check: "بررسی", step_train: "آموزش", step_speak: "گفتن", step_share: "استفاده",
   steps: "گام‌ها", all_voices: "همهٔ صداها", next: "بعدی: {step}",
