@@ -99,14 +99,14 @@ class Server:
             stdout=self._file,
             env=os.environ | {"TMPDIR": str(self.home)},
         )
-        while "serving at" not in self.told():
-            assert self.process.poll() is None, self.told()
+        while "serving at" not in self.said():
+            assert self.process.poll() is None, self.said()
             time.sleep(0.1)
-        self.port = int(re.search(r"http://127\.0\.0\.1:(\d+)", self.told())[1])
-        self.wyoming = int(re.search(r"tcp://127\.0\.0\.1:(\d+)", self.told())[1])
+        self.port = int(re.search(r"http://127\.0\.0\.1:(\d+)", self.said())[1])
+        self.wyoming = int(re.search(r"tcp://127\.0\.0\.1:(\d+)", self.said())[1])
         self._seen = psutil.Process(self.process.pid)
 
-    def told(self) -> str:
+    def said(self) -> str:
         return self.log.read_text(errors="replace")
 
     def holds(self) -> dict[str, int]:
@@ -294,18 +294,18 @@ class Fuzzer:
 
 def bad_clips(seed: int) -> list[bytes]:
     """Those of bad_rows.py that are files, each kind once, and good ones in odd formats."""
-    found, rng = [], np.random.default_rng(seed)
+    clips, rng = [], np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as folder:
         for number, (write, _) in enumerate(AUDIO.values()):
             path = Path(folder, f"{number}.wav")
             write(path, rng)
             if path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 20:
-                found.append(path.read_bytes())
+                clips.append(path.read_bytes())
         for kind in ("WAV", "FLAC", "OGG", "MP3", "AIFF"):
             path = Path(folder, f"good.{kind}")
             soundfile.write(path, 0.1 * rng.normal(size=22050), 22050, format=kind)
-            found.append(path.read_bytes())
-    return found
+            clips.append(path.read_bytes())
+    return clips
 
 
 def main() -> int:
@@ -326,12 +326,12 @@ def main() -> int:
             if done % 50 == 0 and not fuzzer.normal():
                 fuzzer.findings.append(f"after {done} requests a normal one is not answered")
         time.sleep(2)
-        after, code, log = server.holds(), server.end(), server.told()
+        after, code, log = server.holds(), server.end(), server.said()
         if code or "Traceback" in log:
             fuzzer.findings.append(f"exit code {code}; its log: {log[-3000:]}")
-    told = {"requests": done, "seconds": round(time.monotonic() - started), "before": before, "after": after}
-    told |= {"statuses": dict(sorted(fuzzer.statuses.items())), "findings": len(fuzzer.findings)}
-    print(json.dumps(told, indent=1))
+    summary = {"requests": done, "seconds": round(time.monotonic() - started), "before": before, "after": after}
+    summary |= {"statuses": dict(sorted(fuzzer.statuses.items())), "findings": len(fuzzer.findings)}
+    print(json.dumps(summary, indent=1))
     for finding in fuzzer.findings[:20]:
         print(finding)
     return 1 if fuzzer.findings else 0
