@@ -54,19 +54,22 @@ LINES = {
     "config": "--config config.yaml --preset gpu_24gb",
 }
 FILES = {
-    "config.yaml": b"data:\n  text_tokens: characters\n  batch_size: 4\n  lexicon: lexicon.tsv\ntraining:\n  steps: 5\n"
+    "config.yaml": b"data:\n  text_tokens: characters\n  batch_size: 4\ntraining:\n  steps: 5\n"
     b"  learning_rate: 1e-3\nmodel:\n  size: tiny\n",
     "text.txt": b"La mattina il sole sorge. Poi viene la sera, e tutti dormono. Chi legge ancora?\n",
     "lexicon.tsv": b"en\tSiobhan\tShivawn\n*\tkerm\t/kerm/\n",
     "hosts.txt": b"first\nsecond:2222 # a remark\n",
 }
-VALUES = [
-    "", " ", "-", "--", "0", "-1", "1", "2", "1e-3", "1e999", "nan", "inf", "-inf", "0x10", "1_0", "१२", "²", "٣",
-    "9" * 30, "9" * 5000, "x" * 5000, "\x1b[2J", "\u202eabc", "\udc80", "a\nb", "\0", "=", "==", "data.batch_size=",
-    "data.nothing=1", "nothing.size=1", "data.batch_size=[1, 2]", "training.run_dir=2024-13-01", "2024-13-01",
-    "2024-12-01", "(a+)+$", "(", "(?P<speaker>", "[", "{a: *b}", "&a [*a]", "!!python:object", "null", "true", "fa",
-    "xx", "en-us", "all", "0,2", "clip.wav", "text.txt", "config.yaml", "hosts.txt", "w.cache", "run", "corpus",
-    "second", "model", "folder", "missing", "base", "neural", ".", "made.wav", "made.html", "a=model", "=model",
+PLAUSIBLE = [
+    "0", "1", "2", "-1", "0.5", "1e-3", "fa", "en-us", "all", "0,2", "null", "true", "clip.wav", "text.txt", "run",
+    "config.yaml", "hosts.txt", "w.cache", "corpus", "second", "model", "folder", "missing", "base", "neural", ".",
+    "made.wav", "made.html", "a=model",
+]  # fmt: skip
+ABSURD = [
+    "", " ", "-", "--", "1e999", "nan", "inf", "-inf", "0x10", "1_0", "१२", "²", "٣", "9" * 30, "9" * 5000, "x" * 5000,
+    "\x1b[2J", "\u202eabc", "\udc80", "a\nb", "\0", "=", "==", "data.batch_size=", "data.nothing=1", "nothing.size=1",
+    "data.batch_size=[1, 2]", "training.run_dir=2024-13-01", "2024-13-01", "2024-12-01", "(a+)+$", "(",
+    "(?P<speaker>", "(?P<speaker>.*)", "[", "[1, a]", "{a: *b}", "&a [*a]", "!!python:object", "xx", "=model",
 ]  # fmt: skip
 _LEADS_OUT = ("/", "..", "~", "$")
 _HEAVY = ("tensorflow", "onnx", "onnxruntime", "ctranslate2", "torch")
@@ -125,7 +128,7 @@ def bad_line(folder: Path, rng: Rng, whole: Path, run: Run) -> str:
     shutil.copytree(intact, folder)
     verb = list(LINES)[int(rng.integers(len(LINES)))]
     words = LINES[verb].split()
-    for _ in range(int(rng.integers(1, 4))):
+    for _ in range(1 + int(rng.random() < 0.4) + int(rng.random() < 0.2)):
         _change(words, verb, folder, rng)
     before = Path.cwd()
     os.chdir(folder)
@@ -134,7 +137,7 @@ def bad_line(folder: Path, rng: Rng, whole: Path, run: Run) -> str:
             code, result = run(verb, *words)
     finally:
         os.chdir(before)
-    began = code == 2 and result["error"]["type"] == "Began"
+    began = code == 2 and "error" in result and result["error"]["type"] == "Began"
     return f"line {verb}: {'began' if began else 'refused' if code == 2 else 'done'}"
 
 
@@ -145,15 +148,13 @@ def _change(words: list[str], verb: str, folder: Path, rng: Rng) -> None:
         words[at] = _value(rng)
     elif kind < 0.4 and words:
         del words[at]
-    elif kind < 0.7:
-        flags = _flags(verb)
-        words[at:at] = [flags[int(rng.integers(len(flags)))], _value(rng)][: int(rng.integers(1, 3))]
-    elif kind < 0.85:
-        keys = _keys()
-        words += ["--set", f"{keys[int(rng.integers(len(keys)))]}={_value(rng)}"]
+    elif kind < 0.6:
+        words[at:at] = [_one_of(_flags(verb), rng), _value(rng)][: int(rng.integers(1, 3))]
+    elif kind < 0.8 and "--set" in _flags(verb):
+        words += ["--set", f"{_one_of(_keys(), rng)}={_value(rng)}"]
     else:
-        names = [*FILES, "clip.wav"]
-        file = folder / names[int(rng.integers(len(names)))]
+        named = [word for word in words if (folder / word[:99].strip("\0")).is_file()]
+        file = folder / _one_of(named or [*FILES], rng)
         content = mutate(file.read_bytes(), rng)
         for leads_out in _LEADS_OUT:  # a config names folders too
             content = content.replace(leads_out.encode(), b"_")
@@ -161,7 +162,11 @@ def _change(words: list[str], verb: str, folder: Path, rng: Rng) -> None:
 
 
 def _value(rng: Rng) -> str:
-    return VALUES[int(rng.integers(len(VALUES)))]
+    return _one_of(PLAUSIBLE if rng.random() < 0.5 else ABSURD, rng)
+
+
+def _one_of(values: list[str], rng: Rng) -> str:
+    return values[int(rng.integers(len(values)))]
 
 
 def _flags(verb: str) -> list[str]:
