@@ -1,6 +1,6 @@
 """Command lines as nobody should type them: each verb with its words replaced, its files spoilt, its settings absurd.
 
-Until the work itself begins, which is where TensorFlow is imported, a server listens, a process is started or hours of
+Until the work itself begins, which is where TensorFlow is imported, a server listens, workers are launched or hours of
 speech are made: `Began` is raised there. So every check that a verb makes before is run, in milliseconds. The current
 folder is the input's own and no word has a slash, `..` or `~`: nothing outside of it is written. See fuzz.py.
 """
@@ -28,7 +28,7 @@ from myxtts.errors import MyXTTSError
 
 LINES = {
     "demo-corpus": "made --utterances 3 --engine espeak --seed 1",
-    "prepare": "clip.wav -o made --text text.txt --asr none --min-trust 0.5",
+    "prepare": "clip.wav -o made --asr none --min-trust 0.5",
     "sentences": "it --from text.txt --minutes 1 -o made.txt",
     "check": "corpus --list made.jsonl --config config.yaml",
     "pack": "corpus -o made.cache --config config.yaml",
@@ -44,7 +44,7 @@ LINES = {
     "text": "1,000 --language de --config config.yaml",
     "import-vocoder": "clip.wav -o made",
     "export": "model -o made",
-    "evaluate": "--model model --data w.cache --sentences 2",
+    "evaluate": "--model model --voices voices --sentences 2",
     "doctor": "--data w.cache --step-ms 5",
     "tune": "--data w.cache --seconds 5 -o made.yaml",
     "monitor": "run --duration 1 --interval 1",
@@ -67,9 +67,9 @@ PLAUSIBLE = [
 ]  # fmt: skip
 ABSURD = [
     "", " ", "-", "--", "1e999", "nan", "inf", "-inf", "0x10", "1_0", "१२", "²", "٣", "9" * 30, "9" * 5000, "x" * 5000,
-    "\x1b[2J", "\u202eabc", "\udc80", "a\nb", "\0", "=", "==", "data.batch_size=", "data.nothing=1", "nothing.size=1",
-    "data.batch_size=[1, 2]", "training.run_dir=2024-13-01", "2024-13-01", "2024-12-01", "(a+)+$", "(",
-    "(?P<speaker>", "(?P<speaker>.*)", "[", "[1, a]", "{a: *b}", "&a [*a]", "!!python:object", "xx", "=model",
+    "\x1b[2J", "\u202eabc", "\udc80", "a\nb", '"a\\0b"', "=", "==", "data.batch_size=", "data.nothing=1",
+    "nothing.size=1", "data.batch_size=[1, 2]", "training.run_dir=2024-13-01", "2024-13-01", "2024-12-01", "(a+)+$",
+    "(", "(?P<speaker>", "(?P<speaker>.*)", "[", "[1, a]", "{a: *b}", "&a [*a]", "!!python:object", "xx", "=model",
 ]  # fmt: skip
 _LEADS_OUT = ("/", "..", "~", "$")
 _HEAVY = ("tensorflow", "onnx", "onnxruntime", "ctranslate2", "torch")
@@ -78,7 +78,7 @@ _BEGINNINGS = (
     "myxtts.serving.server.listen",
     "myxtts.studio.server.listen",
     "myxtts.watch.watch.watch",
-    "subprocess.Popen.__init__",
+    "myxtts.training.launch.launch",
 )
 
 
@@ -114,6 +114,7 @@ def make_place(folder: Path, whole: Path) -> None:
     write_run(folder / "run")
     write_model(folder / "model")
     tone(folder / "clip.wav", 2)
+    tone(folder / "voices" / "anna" / "anna_1.wav", 3)
     (folder / "folder").mkdir()
     for name, content in FILES.items():
         (folder / name).write_bytes(content)
@@ -153,7 +154,7 @@ def _change(words: list[str], verb: str, folder: Path, rng: Rng) -> None:
     elif kind < 0.8 and "--set" in _flags(verb):
         words += ["--set", f"{_one_of(_keys(), rng)}={_value(rng)}"]
     else:
-        named = [word for word in words if (folder / word[:99].strip("\0")).is_file()]
+        named = [word for word in words if (folder / word[:99]).is_file()]
         file = folder / _one_of(named or [*FILES], rng)
         content = mutate(file.read_bytes(), rng)
         for leads_out in _LEADS_OUT:  # a config names folders too
