@@ -144,12 +144,13 @@ def bad_line(folder: Path, rng: Rng, whole: Path, run: Run) -> str:
 
 def _change(words: list[str], verb: str, folder: Path, rng: Rng) -> None:
     kind = rng.random()
-    at = int(rng.integers(len(words))) if words else 0
-    if kind < 0.3 and words:
-        words[at] = _value(rng)
-    elif kind < 0.4 and words:
-        del words[at]
+    values = [n for n, word in enumerate(words) if not word.startswith("--")]
+    if kind < 0.3 and values:
+        words[values[int(rng.integers(len(values)))]] = _value(rng)
+    elif kind < 0.35 and words:
+        del words[int(rng.integers(len(words)))]
     elif kind < 0.6:
+        at = 0 if verb == "launch" else len(words)  # where a flag does not come between another and its value
         words[at:at] = [_one_of(_flags(verb), rng), _value(rng)][: int(rng.integers(1, 3))]
     elif kind < 0.8 and "--set" in _flags(verb):
         words += ["--set", f"{_one_of(_keys(), rng)}={_value(rng)}"]

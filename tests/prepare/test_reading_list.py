@@ -39,6 +39,9 @@ def test_another_language_needs_a_text(tmp_path):
         "Sai dove sono le chiavi di casa?",
     ]
     assert (chosen.covered, chosen.origin) == (chosen.known, "it.txt")
+    assert reading_list("it-IT", 20, tmp_path / "it.txt").known == chosen.known
+    answer = run("sentences", "0,2", "--from", tmp_path / "it.txt", code=2)
+    assert "is not one of eSpeak's" in answer["error"]["message"]
     (tmp_path / "it.txt").write_text("Sì!")
     with pytest.raises(PrepareError, match="no sentence"):
         reading_list("it", 20, tmp_path / "it.txt")

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from myxtts.cli import main
 from myxtts.training.cluster import cluster_of
 from myxtts.training.launch import free_ports, launch, lines_for, read_hosts
 
@@ -67,3 +68,19 @@ def test_lines_for_hosts_make_one_cluster():
     assert [each.rank for each in clusters] == [0, 1, 2, 3]
     assert len({each.addresses for each in clusters}) == 1
     assert clusters[0].addresses[2:] == ("second:4000", "second:4002")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"caf\xe9\n", "is not UTF-8"),
+        (b"first:" + b"9" * 5000, "expected HOST:PORT"),
+        (b"# none\n", "names no machine"),
+    ],
+)
+def test_a_list_of_hosts_that_is_none_is_an_error(tmp_path, capsys, content, said):
+    (tmp_path / "hosts.txt").write_bytes(content)
+    assert main(["launch", "--hosts", str(tmp_path / "hosts.txt"), "--", "train"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "a bug in MyXTTS" not in error
