@@ -9,7 +9,7 @@ from pathlib import Path
 
 from myxtts.corpus.demo_sentences import LANGUAGES, sentences
 from myxtts.errors import PrepareError
-from myxtts.features import voices
+from myxtts.features import espeak
 from myxtts.features.languages import resolve_language
 from myxtts.features.phonemes import MARKS, STRESS, phonemise
 from myxtts.prepare.script import Script, read_script
@@ -80,7 +80,7 @@ def _sentences_of(text: str, language: str) -> list[str]:
 
 
 def _pairs(candidates: list[str], language: str) -> tuple[list[set[str]], str]:
-    if voices.version() is None:  # without eSpeak
+    if not espeak.is_installed():
         spelled, unit = [one.casefold() for one in candidates], "letters"
     else:
         spelled, unit = phonemise(candidates, resolve_language(language)), "sounds"
