@@ -1,6 +1,6 @@
 """Whatever is in the files, a verb ends with a listed rejection or a clear error: mutated inputs through the verbs.
 
-    python benchmarks/fuzz.py --minutes 20 [--inputs 10000] [--seed 0] [--json]
+    python benchmarks/fuzz.py --minutes 20 [--inputs 10000] [--first 0] [--seed 0] [--json]
     python benchmarks/fuzz.py --artefacts caches|logs|models|runs --inputs 2000
 
 An input is a small corpus with mutated metadata or a mutated audio file, a packed cache with a mutated file, or a verb
@@ -277,6 +277,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--inputs", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="go on from this input of the seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, metavar="N", help="run one input and show what happens")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="with --only: leave its files here")
@@ -305,7 +306,7 @@ def main() -> int:
 def fuzz(arguments: argparse.Namespace, folder: Path) -> int:
     cores = arguments.processes
     started = time.monotonic()
-    edges = np.linspace(0, arguments.inputs, cores + 1).astype(int)
+    edges = np.linspace(arguments.first, arguments.inputs, cores + 1).astype(int)
     ends_at = started + 60 * arguments.minutes
     parents = [
         Parent(range(int(first), int(end)), arguments.seed, folder / f"room{first}", ends_at, arguments.artefacts)
