@@ -6,9 +6,9 @@ Each text is spoken by a process of its own, which says how much memory it had a
 sound file became. Beside it stands what keeping the sound would take: 32-bit samples and the mel of each frame. Half an
 hour takes about half a minute of CPU.
 
-The first minutes do grow: each thread of TensorFlow keeps what oneDNN has prepared for 1,024 shapes, and each new length
-of a sentence brings more of them (2 MB). After some forty lengths, which is three minutes of text, the thread's share is
-full. With TF_ENABLE_ONEDNN_OPTS=0 nothing is kept.
+The first minutes do grow: each thread of TensorFlow keeps what oneDNN has prepared for 1,024 shapes, and each new
+length of a sentence brings more of them (2 MB). After some forty lengths, three minutes of text, that cache is full.
+With TF_ENABLE_ONEDNN_OPTS=0 nothing is kept.
 """
 
 from __future__ import annotations
