@@ -7,9 +7,7 @@ where nothing may change.
 
 from __future__ import annotations
 
-import copy
 import json
-import os
 import resource
 import shutil
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mutations import Rng, change, dumped, mutate, spoil
 
 from myxtts.cache.format import INDEX, array_type, column_file
 from myxtts.cache.manifest import dump_manifest
@@ -25,103 +24,18 @@ from myxtts.files import fingerprint, hash_file
 
 MOST_BYTES = 1e9
 STEPS = 60
-_DEEPEST = 20  # places inside of what is nested hundreds deep are all alike
 
 Run = Callable[..., tuple[int, dict[str, Any]]]
-Rng = np.random.Generator
-
-NESTED = "nested"  # stands for lists in lists
-VALUES: list[Any] = [
-    None, True, False, 0, -1, 1, 2, 255, 2**31, -(2**31), 2**53, 2**63, -(2**63), 10**400, 0.5, -0.0, 1e308, -1e308, 1e-308,  # noqa: E501
-    float("nan"), float("inf"), "", " ", "x", "nan", "0", "1e999", "x" * 5000, "\x1b[2J\x1b]0;owned\x07", "\x9b31m", "\u202eabc",  # noqa: E501
-    "\ud800", "../../victims/file", "/dev/zero", "audio.npy", "speaker\n", "(a+)+$", [], {}, [None], [[]], {"": None},
-    [1, 2, 3], ["a", "a"], {"a": 1}, NESTED,
-]  # fmt: skip
-
-
-# ---- changing what JSON holds ---------------------------------------------------------------------------------------
-
-
-def paths_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    paths = [path] if path else []
-    if len(path) == _DEEPEST:
-        return paths
-    items = value.items() if isinstance(value, dict) else enumerate(value[:40]) if isinstance(value, list) else ()
-    for key, part in items:
-        paths += paths_in(part, (*path, key))
-    return paths
-
-
-def fresh(value: Any) -> Any:
-    """A value of its own: what is put into a body twice and then changed would hold itself."""
-    if value is not NESTED:
-        return copy.deepcopy(value)
-    nested: list[Any] = []
-    for _ in range(900):  # as deep as `json` writes; what is deeper is made of text
-        nested = [nested]
-    return nested
-
-
-def change(value: Any, rng: Rng) -> Any:
-    """One to three places get another value, are removed, repeated or renamed."""
-    for _ in range(int(rng.integers(1, 4))):
-        paths = paths_in(value)
-        if not paths:
-            return value
-        *way, last = paths[int(rng.integers(len(paths)))]
-        place = value
-        for key in way:
-            place = place[key]
-        kind = rng.random()
-        if kind < 0.65:
-            place[last] = fresh(VALUES[int(rng.integers(len(VALUES)))])
-        elif kind < 0.8:
-            del place[last]
-        elif isinstance(place, list):
-            place.append(place[last])
-        else:
-            place[str(VALUES[int(rng.integers(len(VALUES)))])[:100]] = place.pop(last)
-    return value
-
-
-def dumped(value: Any) -> bytes:
-    return json.dumps(value).encode()
-
-
-# ---- files that are no files ----------------------------------------------------------------------------------------
-
-
-def spoil(folder: Path, rng: Rng, victims: Path, mutate: Callable[[bytes, Rng], bytes]) -> None:
-    """One file is replaced by something that is none, a link that leads out is added, or its bytes are changed."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    victim = files[int(rng.integers(len(files)))]
-    kind = int(rng.integers(8))
-    if kind == 0:
-        hidden = rng.choice([".{}.0badf00d.tmp", ".{}.replaced-by-myxtts", "{}.tmp", "{}.building", "{}.repair"])
-        place = victim.with_name(str(hidden).format(victim.name))
-        place.symlink_to(victims / "file")
-    elif kind == 1:
-        victim.unlink()
-        victim.symlink_to(victims / "file")
-    elif kind in (2, 3):
-        victim.unlink()
-        os.mkfifo(victim) if kind == 2 else victim.symlink_to("/dev/zero")
-    elif kind == 4:
-        victim.unlink()
-        victim.mkdir()
-    else:
-        victim.write_bytes(mutate(victim.read_bytes(), rng))
-
 
 # ---- caches ---------------------------------------------------------------------------------------------------------
 
 
-def change_cache(cache: Path, rng: Rng, victims: Path, mutate: Callable[[bytes, Rng], bytes]) -> str:
+def change_cache(cache: Path, rng: Rng, victims: Path) -> str:
     body = json.loads((cache / "cache.json").read_bytes())
     body.pop("xxh3_cache_json")
     kind = rng.random()
     if kind < 0.2:
-        spoil(cache, rng, victims, mutate)
+        spoil(cache, rng, victims)
         return "file"
     if kind < 0.55:
         body = change(body, rng)
@@ -222,11 +136,11 @@ def write_run(run: Path) -> None:
         log.write("end", step=STEPS, why="done", seconds=9.0)
 
 
-def change_log(run: Path, rng: Rng, victims: Path, mutate: Callable[[bytes, Rng], bytes]) -> str:
+def change_log(run: Path, rng: Rng, victims: Path) -> str:
     path = run / "log.jsonl"
     kind = rng.random()
     if kind < 0.1:
-        spoil(run, rng, victims, mutate)
+        spoil(run, rng, victims)
         return "file"
     if kind < 0.25:
         path.write_bytes(mutate(path.read_bytes(), rng))
@@ -293,11 +207,11 @@ def reseal(folder: Path, state: dict[str, Any]) -> None:
     (folder / "state.json").write_bytes(dumped(state))
 
 
-def change_model(folder: Path, rng: Rng, victims: Path, mutate: Callable[[bytes, Rng], bytes]) -> str:
+def change_model(folder: Path, rng: Rng, victims: Path) -> str:
     state = json.loads((folder / "state.json").read_bytes())
     kind = rng.random()
     if kind < 0.2:
-        spoil(folder, rng, victims, mutate)
+        spoil(folder, rng, victims)
         return "file"
     if kind < 0.6:
         path = folder / "model.json"
@@ -354,11 +268,11 @@ def open_model(folder: Path, run: Run, whole: Path) -> None:
         load_reference(checkpoint, description.reference_frames)
 
 
-def change_run(run: Path, rng: Rng, victims: Path, mutate: Callable[[bytes, Rng], bytes]) -> str:
+def change_run(run: Path, rng: Rng, victims: Path) -> str:
     step = run / "checkpoints" / "step-5"
     kind = rng.random()
     if kind < 0.3:
-        spoil(run, rng, victims, mutate)
+        spoil(run, rng, victims)
         return "file"
     if kind < 0.5:
         path = run / "config.yaml"
@@ -375,7 +289,7 @@ def change_run(run: Path, rng: Rng, victims: Path, mutate: Callable[[bytes, Rng]
         place.unlink(missing_ok=True)
         place.symlink_to(victims / ("file" if rng.random() < 0.5 else "folder"))
         return "link"
-    return change_model(step, rng, victims, mutate)
+    return change_model(step, rng, victims)
 
 
 def open_run(folder: Path, run: Run, whole: Path) -> None:
@@ -433,18 +347,18 @@ def state_of(folder: Path) -> dict[str, Any]:
     }
 
 
-def one_artefact(kind: str, rng: Rng, folder: Path, whole: Path, run: Run, mutate: Any) -> str:
+def one_artefact(kind: str, rng: Rng, folder: Path, whole: Path, run: Run) -> str:
     """Make, change, open; what lies outside must be as it was, and memory must not have grown."""
     name, make, spoiled, opened = KINDS[kind]
     victims = folder / "victims"
     (victims / "folder").mkdir(parents=True)
     (victims / "file").write_bytes(b"precious")
     (victims / "folder" / "inner").write_bytes(b"precious")
-    if make is None:
-        shutil.copytree(whole, folder / name)
-    else:
-        make(folder / name)
-    what = spoiled(folder / name, rng, victims, mutate)
+    intact = whole if make is None else whole.parent / kind
+    if not intact.exists():
+        make(intact)
+    shutil.copytree(intact, folder / name, symlinks=True)
+    what = spoiled(folder / name, rng, victims)
     before, outside = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, state_of(victims)
     opened(folder, run, whole)
     if state_of(victims) != outside:

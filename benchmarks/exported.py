@@ -39,14 +39,14 @@ def equality(ours, theirs) -> dict:
     """The largest distances: of the mel, of the sound of one mel, of the whole way."""
     from myxtts.inference.vocoder import find_vocoder
 
-    found = {"mel": 0.0, "sound_of_one_mel": 0.0, "sound": 0.0, "peak": 0.0}
+    distances = {"mel": 0.0, "sound_of_one_mel": 0.0, "sound": 0.0, "peak": 0.0}
     for text in TEXTS:
         a, b = ours.say(text), theirs.say(text)
         same = find_vocoder(ours.vocoder)(b.mel) - find_vocoder(theirs.vocoder)(b.mel)
         for key, away in (("mel", a.mel - b.mel), ("sound_of_one_mel", same), ("sound", a.audio - b.audio)):
-            found[key] = max(found[key], float(np.abs(away).max()))
-        found["peak"] = max(found["peak"], float(np.abs(b.audio).max()))
-    return found
+            distances[key] = max(distances[key], float(np.abs(away).max()))
+        distances["peak"] = max(distances["peak"], float(np.abs(b.audio).max()))
+    return distances
 
 
 def speed(ours, theirs, repeats: int) -> dict:

@@ -24,7 +24,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from fuzz import LAYOUTS
+from small_corpora import LAYOUTS
 
 from myxtts import files
 from myxtts.cache.add import add

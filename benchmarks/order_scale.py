@@ -134,21 +134,21 @@ def _held(need: list[np.ndarray], shard_bytes: np.ndarray) -> list[int]:
     ]
 
 
-def print_cluster(found: dict[str, Any]) -> None:
-    lost = found["first_window_gb"]
+def print_cluster(cost: dict[str, Any]) -> None:
+    lost = cost["first_window_gb"]
     print(
-        f"{found['utterances']:,} utterances, {found['mel_gb']:,.0f} GB of mel in {found['shards']:,} shards, "
-        f"{found['workers']} workers, {found['windows']} windows, {found['steps_per_epoch']:,} steps an epoch\n"
-        f"plan              {found['plan_s']:.1f} s and {found['kept_mb']:,.0f} MB kept ({found['peak_mb']:,.0f} MB at "
+        f"{cost['utterances']:,} utterances, {cost['mel_gb']:,.0f} GB of mel in {cost['shards']:,} shards, "
+        f"{cost['workers']} workers, {cost['windows']} windows, {cost['steps_per_epoch']:,} steps an epoch\n"
+        f"plan              {cost['plan_s']:.1f} s and {cost['kept_mb']:,.0f} MB kept ({cost['peak_mb']:,.0f} MB at "
         "most, lengths included), the same on every worker\n"
-        f"first batch       {found['first_batch_s']:.1f} s after the lengths are there; any other step "
-        f"{found['step_ms']['median']:.2f} ms\n"
-        f"index and tokens  {found['index_gb']:,.0f} GB, which each worker has whole\n"
-        f"an epoch          a worker fetches {found['fetched_gb']['mean']:,.0f} GB of mel on average, "
-        f"{found['fetched_gb']['most']:,.0f} at most; alone it would fetch {found['mel_gb']:,.0f}\n"
-        f"its mirror        {found['mirror_gb']:,.1f} GB hold this window and the next\n"
-        f"a lost worker     its successor has the plan in {found['plan_s']:.1f} s and fetches up to {lost:,.1f} GB, "
-        f"{found['first_window_s']:,.0f} s at 50 MB/s, before its first step; the others keep theirs"
+        f"first batch       {cost['first_batch_s']:.1f} s after the lengths are there; any other step "
+        f"{cost['step_ms']['median']:.2f} ms\n"
+        f"index and tokens  {cost['index_gb']:,.0f} GB, which each worker has whole\n"
+        f"an epoch          a worker fetches {cost['fetched_gb']['mean']:,.0f} GB of mel on average, "
+        f"{cost['fetched_gb']['most']:,.0f} at most; alone it would fetch {cost['mel_gb']:,.0f}\n"
+        f"its mirror        {cost['mirror_gb']:,.1f} GB hold this window and the next\n"
+        f"a lost worker     its successor has the plan in {cost['plan_s']:.1f} s and fetches up to {lost:,.1f} GB, "
+        f"{cost['first_window_s']:,.0f} s at 50 MB/s, before its first step; the others keep theirs"
     )
 
 

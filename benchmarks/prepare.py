@@ -83,8 +83,8 @@ def measure_words(clips: list[Any], folder: Path, minutes: float) -> None:
     _print_truth(known)
     for name, asr in (("sliced", "none"), ("heard", None)):
         wall, cpu = _timed(folder, name, asr=asr)
-        told = f"{known[-1].end / wall:.1f}x real time on {os.cpu_count()} cores"
-        print(f"{name}: {told}, {known[-1].end / cpu:.1f}x of CPU time")
+        speed = f"{known[-1].end / wall:.1f}x real time on {os.cpu_count()} cores"
+        print(f"{name}: {speed}, {known[-1].end / cpu:.1f}x of CPU time")
     judge("without a text", folder / "heard", known, said)
     (folder / "whole.txt").write_text("\n".join(one.text for one in said), encoding="utf-8")
     lacking, never = other_text(said, folder / "other.txt")
@@ -108,8 +108,8 @@ def _print_truth(known: list[Known]) -> None:
     seconds = {
         kind: sum(one.end - one.start for one in known if one.kind == kind) for kind in ("speech", "noise", "music")
     }
-    told = ", ".join(f"{value:.0f} s {kind}" for kind, value in seconds.items())
-    print(f"{known[-1].end / 60:.1f} min: {sum(one.kind == 'speech' for one in known)} clips, {told}")
+    kinds = ", ".join(f"{value:.0f} s {kind}" for kind, value in seconds.items())
+    print(f"{known[-1].end / 60:.1f} min: {sum(one.kind == 'speech' for one in known)} clips, {kinds}")
 
 
 def _timed(folder: Path, name: str, **order: Any) -> tuple[float, float]:
@@ -165,10 +165,10 @@ def other_text(said: list[Known], path: Path) -> tuple[list[Known], list[str]]:
 
 def judge_lists(corpus: Path, lacking: list[Known], never: list[str]) -> None:
     """By words: of those to be listed, how many are; of those that are listed, how many should be."""
-    found = _lines(corpus / "differences.jsonl")
+    differences = _lines(corpus / "differences.jsonl")
     for kind, truth in (("not_in_text", [one.text for one in lacking]), ("not_read", never)):
         words = [spoken_words(text) for text in truth]
-        listed = [spoken_words(each["text"]) for each in found if each["kind"] == kind]
+        listed = [spoken_words(each["text"]) for each in differences if each["kind"] == kind]
         wanted, belongs = (_covered(*pair) for pair in ((words, listed), (listed, words)))
         print(
             f"  {kind}: {wanted:.2%} of the words that belong there are listed, {belongs:.2%} of what is listed belongs"
@@ -192,11 +192,11 @@ def _meet(row: dict[str, Any], one: Known) -> bool:
 
 def _covered(passages: list[list[str]], others: list[list[str]]) -> float:
     """The share of the words of passages that are in others, of which one may be a part of another or hold several."""
-    found = 0
+    covered = 0
     for own in passages:
         counts = [(sum(place != NOWHERE for place in align(other, own)), len(other)) for other in others]
-        found += min(sum(count for count, size in counts if count >= 0.7 * min(size, len(own))), len(own))
-    return found / max(sum(map(len, passages)), 1)
+        covered += min(sum(count for count, size in counts if count >= 0.7 * min(size, len(own))), len(own))
+    return covered / max(sum(map(len, passages)), 1)
 
 
 # ---- memory, kills --------------------------------------------------------------------------------------------------

@@ -1,10 +1,14 @@
-"""Memory of `myxtts say` does not grow with the text: peak resident memory for a minute and for half an hour of speech.
+"""Memory of `myxtts say` does not grow with the text: peak resident memory for some minutes and for half an hour.
 
-    python benchmarks/say_memory.py [--minutes 1 30] [--model base] [--json]
+    python benchmarks/say_memory.py [--minutes 1 6 30] [--model base] [--json]
 
 Each text is spoken by a process of its own, which says how much memory it had at most (`ru_maxrss`) and how long the
 sound file became. Beside it stands what keeping the sound would take: 32-bit samples and the mel of each frame. Half an
-hour takes about two minutes of CPU.
+hour takes about half a minute of CPU.
+
+The first minutes do grow: each thread of TensorFlow keeps what oneDNN has prepared for 1,024 shapes, and each new
+length of a sentence brings more of them (2 MB). After some forty lengths, three minutes of text, that cache is full.
+With TF_ENABLE_ONEDNN_OPTS=0 nothing is kept.
 """
 
 from __future__ import annotations
@@ -57,7 +61,7 @@ def measure(minutes: float, model: str, folder: Path) -> dict[str, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, nargs="+", default=[1.0, 30.0])
+    parser.add_argument("--minutes", type=float, nargs="+", default=[1.0, 6.0, 30.0])
     parser.add_argument("--model", default="base")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)

@@ -44,16 +44,16 @@ def measure_pack(folder: Path, utterances: int, repeats: int) -> dict[str, Any]:
     write_corpus(folder / "voice", utterances)
     corpus = open_corpus(folder / "voice")
     sum(1 for row in corpus.rows() if row.audio.read_bytes())  # the files are in memory
-    found: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
+    timings: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
     with dask_executor("local:1") as (one, _), dask_executor("local:2") as (two, _):
         for turn, (processes, executor) in itertools.product(range(repeats), ((1, one), (2, two))):
             cache = folder / f"{processes}-{turn}.cache"
             wall, cpu = time.perf_counter(), workers_cpu()
             pack_shards(corpus, cache, SETTINGS, executor, shard_rows=utterances // 12, ahead=2 * processes)
-            found[processes].append((time.perf_counter() - wall, workers_cpu() - cpu))
+            timings[processes].append((time.perf_counter() - wall, workers_cpu() - cpu))
             shutil.rmtree(cache)
-    wall = {processes: min(each for each, _ in taken) for processes, taken in found.items()}
-    cpu = {processes: min(each for _, each in taken) for processes, taken in found.items()}
+    wall = {processes: min(each for each, _ in taken) for processes, taken in timings.items()}
+    cpu = {processes: min(each for _, each in taken) for processes, taken in timings.items()}
     return {"utterances": utterances, "wall_s": wall, "cpu_s": cpu, "ratio": wall[1] / wall[2],
             "cores_used": {n: cpu[n] / wall[n] for n in wall}}  # fmt: skip
 
@@ -73,10 +73,10 @@ class Link:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "bytes=0-"))
-                assert found is not None
+                asked_bytes = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "bytes=0-"))
+                assert asked_bytes is not None
                 path = folder / self.path.lstrip("/")
-                start, stop = int(found[1]), int(found[2]) + 1 if found[2] else path.stat().st_size
+                start, stop = int(asked_bytes[1]), int(asked_bytes[2]) + 1 if asked_bytes[2] else path.stat().st_size
                 self.send_response(206 if "Range" in self.headers else 200)
                 self.send_header("Content-Length", str(stop - start))
                 self.end_headers()
@@ -136,33 +136,33 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         if options.pack:
-            found["pack"] = measure_pack(Path(folder) / "pack", options.utterances, options.repeats)
+            measured["pack"] = measure_pack(Path(folder) / "pack", options.utterances, options.repeats)
         if options.mirror:
-            found["mirror"] = measure_mirror(Path(folder) / "mirror", options.utterances)
+            measured["mirror"] = measure_mirror(Path(folder) / "mirror", options.utterances)
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(measured))
         return
-    if "pack" in found:
-        print_pack(found["pack"])
-    if "mirror" in found:
-        print_mirror(found["mirror"])
+    if "pack" in measured:
+        print_pack(measured["pack"])
+    if "mirror" in measured:
+        print_mirror(measured["mirror"])
 
 
-def print_pack(found: dict[str, Any]) -> None:
-    wall, cpu, cores = found["wall_s"], found["cpu_s"], found["cores_used"]
-    print(f"pack {found['utterances']} utterances: one process {wall[1]:.2f} s, two {wall[2]:.2f} s")
-    print(f"ratio {found['ratio']:.2f} (bar {RATIO_BAR}); CPU {cpu[1]:.1f} and {cpu[2]:.1f} s")
+def print_pack(seen: dict[str, Any]) -> None:
+    wall, cpu, cores = seen["wall_s"], seen["cpu_s"], seen["cores_used"]
+    print(f"pack {seen['utterances']} utterances: one process {wall[1]:.2f} s, two {wall[2]:.2f} s")
+    print(f"ratio {seen['ratio']:.2f} (bar {RATIO_BAR}); CPU {cpu[1]:.1f} and {cpu[2]:.1f} s")
     print(f"cores that the machine gave them: {cores[1]:.2f} and {cores[2]:.2f}")
 
 
-def print_mirror(found: dict[str, Any]) -> None:
-    print(f"mirror of {found['mel_mb']:.0f} MB of mel at {LINK_BYTES / 1e6:.0f} MB/s, step {STEP_MS:g} ms")
-    print(f"first batch after {found['first_batch_s']:.1f} s and {found['first_batch_mb']:.0f} MB, index included")
-    print("use: " + ", ".join(f"{name} {au:.3f}" for name, au in found["use"].items()))
-    print(f"after the first epoch {found['later_of_disk']:.3f} of the disk's (bar {USE_BAR})")
+def print_mirror(seen: dict[str, Any]) -> None:
+    print(f"mirror of {seen['mel_mb']:.0f} MB of mel at {LINK_BYTES / 1e6:.0f} MB/s, step {STEP_MS:g} ms")
+    print(f"first batch after {seen['first_batch_s']:.1f} s and {seen['first_batch_mb']:.0f} MB, index included")
+    print("use: " + ", ".join(f"{name} {au:.3f}" for name, au in seen["use"].items()))
+    print(f"after the first epoch {seen['later_of_disk']:.3f} of the disk's (bar {USE_BAR})")
 
 
 if __name__ == "__main__":

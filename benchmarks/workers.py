@@ -49,7 +49,7 @@ def command(cache: Path, run: Path, steps: int, workers: int, full: bool, restar
     return [str(word) for word in [sys.executable, *script, *before, *words]]
 
 
-def start(words: list[str], told: Path, threads: int = 1) -> subprocess.Popen:
+def start(words: list[str], log: Path, threads: int = 1) -> subprocess.Popen:
     paths = [str(Path(__file__).parents[1]), str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {
         **os.environ,
@@ -57,13 +57,13 @@ def start(words: list[str], told: Path, threads: int = 1) -> subprocess.Popen:
         "PYTHONPATH": os.pathsep.join(paths),
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
-    with open(told, "ab") as file:
+    with open(log, "ab") as file:
         return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=file, env=environment)
 
 
-def finish(words: list[str], told: Path, threads: int = 1) -> None:
-    if start(words, told, threads).wait():
-        sys.exit(f"{' '.join(words)}\n{told.read_text(errors='replace')[-2000:]}")
+def finish(words: list[str], log: Path, threads: int = 1) -> None:
+    if start(words, log, threads).wait():
+        sys.exit(f"{' '.join(words)}\n{log.read_text(errors='replace')[-2000:]}")
 
 
 def history(run: Path) -> list[dict]:
@@ -78,19 +78,19 @@ def losses(run: Path) -> np.ndarray:
 
 
 def compare(folder: Path, cache: Path, steps: int, counts: list[int], full: bool) -> int:
-    times, found, failures = {}, {}, 0
+    times, curves, failures = {}, {}, 0
     for count in counts:
         run = folder / f"by{count}"
-        finish(command(cache, run, steps, count, full, 0, **{"training.validation_steps": 10**6}), folder / "told")
+        finish(command(cache, run, steps, count, full, 0, **{"training.validation_steps": 10**6}), folder / "log.txt")
         later = history(run)[steps // 5 :]
-        times[count], found[count] = np.median([line["data_ms"] + line["compute_ms"] for line in later]), losses(run)
+        times[count], curves[count] = np.median([line["data_ms"] + line["compute_ms"] for line in later]), losses(run)
         ranks, first = ranks_of(later), counts[0]
         share = "" if ranks is None else f", exchange {ranks.exchange_ms:.1f} ms ({ranks.exchange_share:.1%})"
-        apart = float(np.max(np.abs(found[count] / found[first] - 1.0)))
+        apart = float(np.max(np.abs(curves[count] / curves[first] - 1.0)))
         print(f"{count} workers: step {times[count]:.1f} ms, {times[count] / times[first]:.2f}x of {first}{share}; "
               f"losses of {steps} steps within {apart:.1e} (bar {BAR_LOSS:.0e})", flush=True)  # fmt: skip
         failures += apart > BAR_LOSS
-    apart = rounding(folder, cache, steps, full, found[counts[0]])
+    apart = rounding(folder, cache, steps, full, curves[counts[0]])
     print(f"1 worker with two threads, which round differently: losses within {apart:.1e}")
     if {1, 2} <= set(counts):
         print(f"2 workers against 1: {times[2] / times[1]:.2f}x (bar {BAR_TIME})")
@@ -102,7 +102,7 @@ def rounding(folder: Path, cache: Path, steps: int, full: bool, losses_before: n
     agree better. A large model multiplies it, since its alignments and its discriminator answer to the last bit."""
     run = folder / "rounding"
     words = command(cache, run, steps, 1, full, 0, **{"training.validation_steps": 10**6})
-    finish(words, folder / "told", threads=2)
+    finish(words, folder / "log.txt", threads=2)
     return float(np.max(np.abs(losses(run) / losses_before - 1.0)))
 
 
@@ -111,13 +111,13 @@ def rounding(folder: Path, cache: Path, steps: int, full: bool, losses_before: n
 
 def kill_rounds(folder: Path, cache: Path, kills: int, launcher_kills: int, full: bool, chance: random.Random) -> int:
     steps = 60 * (kills + launcher_kills)
-    straight, run, told = folder / "straight", folder / "killed", folder / "told"
-    finish(command(cache, straight, steps, 2, full, 0, **KILLED), told)
+    straight, run, log = folder / "straight", folder / "killed", folder / "log.txt"
+    finish(command(cache, straight, steps, 2, full, 0, **KILLED), log)
     print(f"undisturbed: {steps} steps by 2 workers", flush=True)
     words = command(cache, run, steps, 2, full, 10**6, **KILLED)
     plan = ["worker"] * kills + ["launcher"] * launcher_kills
     chance.shuffle(plan)
-    longest, lost, process = 0.0, [], start(words, told)
+    longest, lost, process = 0.0, [], start(words, log)
     for number, victim in enumerate(plan, 1):
         reached = wait_for_steps(run, process, chance.randint(1, 40))
         workers = psutil.Process(process.pid).children()
@@ -126,7 +126,7 @@ def kill_rounds(folder: Path, cache: Path, kills: int, launcher_kills: int, full
         longest, lost = max(longest, seconds), [*lost, reached - last_checkpoint(run)]
         if victim == "launcher":
             process.wait()
-            process = start(words, told)
+            process = start(words, log)
         print(f"kill {number}: a {victim} at step {reached}; all ended after {seconds:.1f} s; {lost[-1]} steps lost",
               flush=True)  # fmt: skip
     process.wait()
@@ -139,8 +139,8 @@ def kill_rounds(folder: Path, cache: Path, kills: int, launcher_kills: int, full
 
 def stop_rounds(folder: Path, cache: Path, full: bool) -> int:
     """A worker that is stopped for 30 s, and then for ever: the run goes on, then the other one ends in time."""
-    run, told, failures = folder / "stopped", folder / "told", 0
-    process = start(command(cache, run, 10**6, 2, full, 0, **KILLED), told)
+    run, log, failures = folder / "stopped", folder / "log.txt", 0
+    process = start(command(cache, run, 10**6, 2, full, 0, **KILLED), log)
     wait_for_steps(run, process, 20)
     chief, other = sorted(psutil.Process(process.pid).children(), key=lambda worker: worker.pid)
     other.suspend()
@@ -173,8 +173,8 @@ def wait_for_end(workers: list[psutil.Process]) -> float:
 
 
 def last_checkpoint(run: Path) -> int:
-    found = [int(path.name[5:]) for path in (run / "checkpoints").glob("step-*")]
-    return max(found, default=0)
+    steps = [int(path.name[5:]) for path in (run / "checkpoints").glob("step-*")]
+    return max(steps, default=0)
 
 
 def main() -> int:

@@ -20,15 +20,15 @@ class FolderServer:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 name = self.path.lstrip("/")
-                found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "bytes=0-"))
-                start = int(found[1])
+                asked_bytes = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "bytes=0-"))
+                start = int(asked_bytes[1])
                 outer.asked.append((name, start))
                 outer.hold(name)
                 path = folder / name
                 if not path.is_file():
                     self.send_error(404)
                     return
-                content = path.read_bytes()[start : int(found[2]) + 1 if found[2] else None]
+                content = path.read_bytes()[start : int(asked_bytes[2]) + 1 if asked_bytes[2] else None]
                 self.send_response(206 if "Range" in self.headers else 200)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()

@@ -60,8 +60,8 @@ def test_what_it_copies_and_installs_is_there(path):
         sources = rest.split()[:-1]
         if not sources[0].startswith("--from="):
             assert all((ROOT / source).exists() for source in sources)
-    told = path.read_text(encoding="utf-8")
-    asked = [extra for extras in re.findall(r"'\.\[([\w,]+)\]'", told) for extra in extras.split(",")]
+    recipe = path.read_text(encoding="utf-8")
+    asked = [extra for extras in re.findall(r"'\.\[([\w,]+)\]'", recipe) for extra in extras.split(",")]
     assert asked
     assert set(asked) <= set(EXTRAS)
 

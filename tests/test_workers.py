@@ -51,8 +51,8 @@ def test_a_killed_worker_is_started_again_and_the_run_is_the_undisturbed_one(pac
     finally:
         process.kill()
     assert process.returncode == 0, said[-3000:]
-    told = json.loads(out)
-    assert [sorted(codes) for codes in told["attempts"]] == [[-9, 75], [0, 0]]
+    answer = json.loads(out)
+    assert [sorted(codes) for codes in answer["attempts"]] == [[-9, 75], [0, 0]]
     assert re.search(r"worker 1 on \S+ is lost after step \d+: its connection was closed", said)
     alone = subprocess.run(
         command(packed_voice, tmp_path / "alone", steps), env=environment(), capture_output=True, text=True
@@ -66,7 +66,7 @@ def test_a_killed_worker_is_started_again_and_the_run_is_the_undisturbed_one(pac
 def worker(launcher: int, rank: int) -> int:
     """The process of a worker, by what the launcher told it."""
     for child in Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split():
-        told = Path(f"/proc/{child}/environ").read_bytes()
-        if f'"index": {rank}}}'.encode() in told:
+        environment = Path(f"/proc/{child}/environ").read_bytes()
+        if f'"index": {rank}}}'.encode() in environment:
             return int(child)
     raise AssertionError(f"no worker {rank}")

@@ -80,6 +80,18 @@ def pack(
     """
     cache = cache.resolve()  # through a symbolic link, so that the folder behind it is replaced and not the link
     table = table or TokenTable.base()
+    if (there := find_packed(corpus, cache, settings, table, rebuild)) is not None:
+        return there
+    begin = functools.partial(start, corpus, settings, table)
+    body = build_and_publish(cache, begin, settings, executor, workers, progress)
+    count_utterances(body, made=body["utterances"])
+    return body
+
+
+def find_packed(
+    corpus: Corpus, cache: Path, settings: PackSettings, table: TokenTable, rebuild: bool
+) -> dict[str, Any] | None:
+    """The cache.json of the cache that is there and stays as it is; None where one may be packed now."""
     mend(cache)
     if not rebuild and (cache / MANIFEST).exists():
         body = accept_existing(corpus, cache, settings, table)
@@ -87,10 +99,7 @@ def pack(
         return body
     check_place(cache)
     refuse_to_lose(corpus, cache)
-    begin = functools.partial(start, corpus, settings, table)
-    body = build_and_publish(cache, begin, settings, executor, workers, progress)
-    count_utterances(body, made=body["utterances"])
-    return body
+    return None
 
 
 def count_utterances(body: dict[str, Any], reused: int = 0, made: int = 0) -> None:

@@ -34,14 +34,12 @@ from myxtts.cache.manifest import dump_manifest
 from myxtts.cache.pack import (
     PackState,
     ProgressCallback,
-    accept_existing,
-    check_place,
     count_utterances,
     explained,
+    find_packed,
     pack,
-    refuse_to_lose,
 )
-from myxtts.cache.publish import building_folder, building_lock, mend
+from myxtts.cache.publish import building_folder, building_lock
 from myxtts.cache.retable import retable
 from myxtts.cache.settings import PackSettings
 from myxtts.cache.writer import CorpusDigest
@@ -81,13 +79,8 @@ def pack_shards(
     `threads`: of each task. `ahead`: at most this many tasks wait or run at once.
     """
     cache, table = cache.resolve(), table or TokenTable.base()
-    mend(cache)
-    if not rebuild and (cache / MANIFEST).exists():
-        body = accept_existing(corpus, cache, settings, table)
-        count_utterances(body, reused=body["utterances"])
-        return body
-    check_place(cache)
-    refuse_to_lose(corpus, cache)
+    if (there := find_packed(corpus, cache, settings, table, rebuild)) is not None:
+        return there
     with building_lock(cache) as building:
         work = _Work(corpus, building, settings, table, threads)
         work.run(executor, shard_rows, ahead, progress)

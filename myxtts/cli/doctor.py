@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.compare is not None:
         from myxtts.doctor.compare import compare
 
-        found_apart = compare(*arguments.compare)
-        return 0, found_apart.to_dict(), str(found_apart)
+        compared = compare(*arguments.compare)
+        return 0, compared.to_dict(), str(compared)
     if arguments.run_dir is not None:
         from myxtts.doctor.history import explain
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, add_verb, positive
+from myxtts.cli.shared import Result, UsageError, add_verb, as_text, positive
 from myxtts.terminal import printable
 
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     if arguments.hosts is None:
         return _start(arguments, words)
-    hosts = read_hosts(arguments.hosts.read_text(encoding="utf-8"))
+    hosts = read_hosts(as_text(arguments.hosts.read_bytes(), str(arguments.hosts)))
     if not hosts:
         raise UsageError(f"{arguments.hosts} names no machine: write one on each line")
     lines = lines_for(hosts, arguments.processes, f"myxtts {shlex.join(words)}")

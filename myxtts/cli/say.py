@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, add_verb, progress_bar
+from myxtts.cli.shared import Result, UsageError, add_verb, as_text, progress_bar
 
 _OPTIONS = ("language", "speed", "pitch", "seed", "vocoder")  # of a request; each is a flag
 
@@ -96,11 +96,6 @@ def _check_output(path: Path) -> None:
 def _text(arguments: argparse.Namespace) -> str:
     if (arguments.text is None) == (arguments.file is None):
         raise UsageError("give one TEXT, or --file FILE, or - for standard input")
-    try:
-        if arguments.file is not None:
-            return str(arguments.file.read_text(encoding="utf-8-sig"))
-        if arguments.text == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"the text is not UTF-8 ({error.reason} at byte {error.start}): convert it first") from None
-    return str(arguments.text)
+    if arguments.file is not None:
+        return as_text(arguments.file.read_bytes(), "the text")
+    return as_text(sys.stdin.buffer.read(), "the text") if arguments.text == "-" else str(arguments.text)

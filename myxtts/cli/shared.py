@@ -258,6 +258,16 @@ def first_names(counts: dict[str, int], most: int = 6) -> str:
     return shown + (f" and {len(ranked) - most} more" if len(ranked) > most else "")
 
 
+def as_text(content: bytes, what: str) -> str:
+    """What a file or a pipe of the user's holds."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        reason = f"{error.reason} at byte {error.start}"
+        raise UsageError(f"{what} is not UTF-8 ({reason}): convert it first") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def positive(text: str) -> int:
     value = int(text) if text.lstrip("-").isdecimal() and len(text) < 20 else 0
     if value < 1:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, add_config_flags, add_verb, load_config
+from myxtts.cli.shared import Result, add_config_flags, add_verb, as_text, load_config
 
 
 def add(verbs: Any) -> None:
@@ -45,12 +45,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _text(written: str) -> str:
-    if written != "-":
-        return written
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"the text is not UTF-8 ({error.reason} at byte {error.start}): convert it first") from None
+    return as_text(sys.stdin.buffer.read(), "the text") if written == "-" else written
 
 
 def describe(result: dict[str, Any]) -> str:

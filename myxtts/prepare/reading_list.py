@@ -8,7 +8,9 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from myxtts.corpus.demo_sentences import LANGUAGES, sentences
-from myxtts.errors import MissingExtra, PrepareError
+from myxtts.errors import PrepareError
+from myxtts.features import espeak
+from myxtts.features.languages import resolve_language
 from myxtts.features.phonemes import MARKS, STRESS, phonemise
 from myxtts.prepare.script import Script, read_script
 
@@ -78,16 +80,12 @@ def _sentences_of(text: str, language: str) -> list[str]:
 
 
 def _pairs(candidates: list[str], language: str) -> tuple[list[set[str]], str]:
-    try:
-        spelled, unit = phonemise(candidates, _voice(language)), "sounds"
-    except MissingExtra:
+    if not espeak.is_installed():
         spelled, unit = [one.casefold() for one in candidates], "letters"
+    else:
+        spelled, unit = phonemise(candidates, resolve_language(language)), "sounds"
     silent = str.maketrans("", "", STRESS + MARKS + " ")
     return [{a + b for word in one.split() for a, b in pairwise(word.translate(silent))} for one in spelled], unit
-
-
-def _voice(language: str) -> str:
-    return "en-us" if language == "en" else language
 
 
 def _seconds(sentence: str) -> float:

@@ -44,7 +44,7 @@ class Cluster:
 
 def split_address(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65535:
+    if not host or not port.isdecimal() or len(port) > 5 or not 0 < int(port) < 65535:
         raise ConfigError(f"'{address}' is no address of a worker: expected HOST:PORT with a port below 65535")
     return host.strip("[]"), int(port)
 

@@ -144,14 +144,14 @@ def test_damage_is_named_and_mended(corpus, sharded, tmp_path):
     tokens = cache / "00004.cache" / "index.n_tokens.npy"
     tokens.write_bytes(tokens.read_bytes()[:-1] + b"\7")
     (cache / "00005.cache" / MANIFEST).unlink()
-    found = verify(cache)
-    assert [(damage.file, damage.id) for damage in found] == [
+    damages = verify(cache)
+    assert [(damage.file, damage.id) for damage in damages] == [
         ("00002.cache/mel.npy", "utt00020"),
         ("00004.cache/index.n_tokens.npy", None),
         ("00005.cache/cache.json", None),
     ]
-    assert open_cache(sharded).utterance_id(found[0].utterance) == "utt00020"
-    assert repair(cache, open_corpus(corpus), CHARACTERS, found) == []
+    assert open_cache(sharded).utterance_id(damages[0].utterance) == "utt00020"
+    assert repair(cache, open_corpus(corpus), CHARACTERS, damages) == []
     assert verify(cache) == []
     assert open_cache(cache).id == open_cache(sharded).id
 
@@ -173,8 +173,8 @@ def test_a_shard_of_another_cache_is_not_taken(sharded, tmp_path):
     shutil.copytree(sharded / "00000.cache", tmp_path / "mixed.cache" / "00001.cache")
     with pytest.raises(CacheDamaged, match="is not the shard that"):
         open_cache(tmp_path / "mixed.cache")
-    found = verify(tmp_path / "mixed.cache")
-    assert [str(damage) for damage in found] == ["00001.cache/cache.json is of another cache"]
+    damages = verify(tmp_path / "mixed.cache")
+    assert [str(damage) for damage in damages] == ["00001.cache/cache.json is of another cache"]
 
 
 def test_a_corpus_is_added_as_a_shard(corpus, tmp_path):
@@ -262,20 +262,20 @@ def worker_processes(parent: int) -> set[int]:
 def test_a_lost_scheduler_costs_what_was_unfinished(corpus, sharded, tmp_path):
     """The scheduler dies under the run, which says so; the next run, on another one, keeps what is finished."""
 
-    told = tmp_path / "scheduler.json"
+    scheduler_file = tmp_path / "scheduler.json"
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
-            "--dashboard-address", ":0", "--scheduler-file", told]  # fmt: skip
+            "--dashboard-address", ":0", "--scheduler-file", scheduler_file]  # fmt: skip
     scheduler = subprocess.Popen(dask, stderr=subprocess.DEVNULL)
-    while not told.exists():
+    while not scheduler_file.exists():
         assert scheduler.poll() is None
         time.sleep(0.05)
     worker = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", told, "--nthreads", "1",
+        [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", scheduler_file, "--nthreads", "1",
          "--no-nanny", "--dashboard-address", ":0"], stderr=subprocess.DEVNULL)  # fmt: skip
     try:
         import json
 
-        packing = run_pack(corpus, tmp_path / "voice.cache", json.loads(told.read_text())["address"])
+        packing = run_pack(corpus, tmp_path / "voice.cache", json.loads(scheduler_file.read_text())["address"])
         building = tmp_path / "voice.cache.building"
         while packing.poll() is None and not (building / "00000.cache").exists():
             time.sleep(0.01)

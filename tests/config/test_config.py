@@ -199,6 +199,12 @@ def test_a_name_that_is_not_utf8_is_refused_and_a_path_is_not():
     config.data.give({"dataset_path": "k\udcff"}, "--data")
 
 
+@pytest.mark.parametrize("key", ["data.dataset_path", "data.speaker", "training.run_dir"])
+def test_a_nul_in_a_text_is_refused_before_the_system_is_asked(key):
+    with pytest.raises(ConfigError, match="holds a NUL"):
+        load(overrides=[f'{key}="a\\0b"'])
+
+
 def test_a_pipe_in_a_run_below_dev_is_not_waited_for():
     import os
     import tempfile

@@ -58,9 +58,9 @@ def take(feed: Feed, start: int, count: int) -> list[dict]:
         batches.close()
 
 
-def assert_same(found: list[dict], expected: list[dict]) -> None:
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
+def assert_same(batches: list[dict], expected: list[dict]) -> None:
+    assert len(batches) == len(expected)
+    for one, other in zip(batches, expected, strict=True):
         for name, value in other.items():
             np.testing.assert_array_equal(one[name], value, name)
 

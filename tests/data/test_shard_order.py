@@ -71,9 +71,9 @@ def test_a_window_reads_the_shards_that_it_says(made, epoch, replicas):
 @given(orders(), st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=8))
 def test_a_graph_gives_the_batches_of_numpy(made, steps):
     order, _, _ = made
-    expected, found = order.batches(steps), GraphOrder(order).batches(tf.constant(steps, tf.int64))
+    expected, computed = order.batches(steps), GraphOrder(order).batches(tf.constant(steps, tf.int64))
     for name, values in expected._asdict().items():
-        assert np.array_equal(found[name], values), name
+        assert np.array_equal(computed[name], values), name
 
 
 def test_a_window_needs_few_shards_and_a_replica_its_part_of_them():

@@ -38,11 +38,11 @@ def write_run(folder: Path, lines: list[dict], **config) -> Path:
     ],
 )
 def test_the_one_that_others_wait_for_is_named(data, compute, straggler, slow_at):
-    found = ranks_of(steps(data, compute))
-    assert (found.straggler, found.slow_at) == (straggler, slow_at)
-    assert found.exchange_ms == pytest.approx(5.0)
+    ranks = ranks_of(steps(data, compute))
+    assert (ranks.straggler, ranks.slow_at) == (straggler, slow_at)
+    assert ranks.exchange_ms == pytest.approx(5.0)
     slowest = max(a + b for a, b in zip(data, compute, strict=True))
-    assert found.waiting_ms == pytest.approx([slowest - a - b for a, b in zip(data, compute, strict=True)])
+    assert ranks.waiting_ms == pytest.approx([slowest - a - b for a, b in zip(data, compute, strict=True)])
 
 
 def test_one_device_has_no_ranks_and_the_last_number_of_devices_counts():
@@ -66,11 +66,11 @@ def test_two_runs_are_compared(tmp_path, capsys):
     first = write_run(tmp_path / "first", steps([1, 1], [100, 100]))
     second = write_run(tmp_path / "second", steps([1, 1], [100, 160]), batch_size=16)
     assert main(["doctor", "--compare", str(first), str(second), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["settings"] == {"data.batch_size": [8, 16]}
-    assert "compute_ms" in told["unlike"]
-    assert "data_ms" not in told["unlike"]
-    assert told["stages"]["straggler"] == [None, 1]
-    assert not told["alike"]
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["settings"] == {"data.batch_size": [8, 16]}
+    assert "compute_ms" in answer["unlike"]
+    assert "data_ms" not in answer["unlike"]
+    assert answer["stages"]["straggler"] == [None, 1]
+    assert not answer["alike"]
     assert main(["doctor", "--compare", str(first), str(first)]) == 0
     assert "settings are the same" in capsys.readouterr().out

@@ -130,8 +130,8 @@ def test_say_needs_no_tensorflow(folder, tmp_path):
 
 def test_the_verb_makes_a_folder_with_everything_inside(run, tmp_path, capsys):
     assert main(["export", str(run), "-o", str(tmp_path / "out"), "--vocoder", "griffin-lim", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["format"], told["int8"], told["vocoder"]) == ("onnx", False, "griffin-lim")
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["format"], answer["int8"], answer["vocoder"]) == ("onnx", False, "griffin-lim")
     wanted = "LICENSE NOTICE acoustic.onnx export.json model.json reference.onnx voice.safetensors"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == wanted.split()
     assert load_speaker(find_speaker(tmp_path / "out")).say("one.").seconds > 0

@@ -11,7 +11,7 @@ def test_numpy_stands_in_for_scipy(monkeypatch):
     rows = audio[:8192].reshape(8, 1024)
     wanted = log_mel(audio), fourier.rfft(rows.copy()), fourier.irfft(fourier.rfft(rows.copy()), 1024)
     monkeypatch.setattr(fourier, "_has_scipy", lambda: False)
-    found = log_mel(audio), fourier.rfft(rows.copy()), fourier.irfft(fourier.rfft(rows.copy()), 1024)
-    for ours, theirs in zip(found, wanted, strict=True):
+    by_numpy = log_mel(audio), fourier.rfft(rows.copy()), fourier.irfft(fourier.rfft(rows.copy()), 1024)
+    for ours, theirs in zip(by_numpy, wanted, strict=True):
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, atol=1e-4)

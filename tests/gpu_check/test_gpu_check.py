@@ -217,8 +217,8 @@ from corpora import feed_config
 from myxtts.gpu_check import device as gpu_checks
 from myxtts.gpu_check import training as gpu_training_checks
 gpu_training_checks._STAGED_STEPS = 5
-found = gpu_training_checks.staging(feed_config(num_buckets=2), sys.argv[2], "/CPU:1")
-assert found["staged"]["on_device"] and not found["not_staged"]["on_device"], found
+stages = gpu_training_checks.staging(feed_config(num_buckets=2), sys.argv[2], "/CPU:1")
+assert stages["staged"]["on_device"] and not stages["not_staged"]["on_device"], stages
 assert gpu_checks.precision(feed_config(), "/CPU:1")["teraflops"]["float32"] > 0
 """
 

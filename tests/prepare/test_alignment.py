@@ -30,10 +30,10 @@ def shares_of(heard, text):
 @given(WORDS, WORDS)
 def test_places_only_go_up(heard, text):
     places = align(heard, text)
-    found = [place for place in places if place != NOWHERE]
+    known = [place for place in places if place != NOWHERE]
     assert len(places) == len(heard)
-    assert found == sorted(set(found))
-    assert all(0 <= place < len(text) for place in found)
+    assert known == sorted(set(known))
+    assert all(0 <= place < len(text) for place in known)
 
 
 @given(WORDS)

@@ -94,8 +94,8 @@ def test_with_a_text_rows_have_its_words_and_both_lists_are_found(prepared, spee
         ("not_in_text", False)
     ]
     assert (summary["not_read"], summary["not_in_text"]) == (1, 1)
-    found = {each["kind"]: each["text"] for each in lines(folder / "corpus" / "differences.jsonl")}
-    assert found["not_read"] == never
+    passages = {each["kind"]: each["text"] for each in lines(folder / "corpus" / "differences.jsonl")}
+    assert passages["not_read"] == never
 
 
 def test_a_slice_that_is_only_partly_in_the_text_is_cut_there(speech, tmp_path):
@@ -183,8 +183,8 @@ def test_a_text_of_another_language_or_encoding_is_refused(prepared, tmp_path):
     texts = {"de.txt": ("Die Bäckerei an der Ecke öffnet schon sehr früh. " * 9).encode(), "latin.txt": b"Caf\xe9 " * 9}
     for name, message in (("de.txt", "is not that of talk"), ("latin.txt", "not UTF-8")):
         (folder / name).write_bytes(texts[name])
-        told = run("prepare", folder / "talk.wav", "-o", folder / "corpus", "--text", folder / name, code=2)
-        assert message in told["error"]["message"]
+        answer = run("prepare", folder / "talk.wav", "-o", folder / "corpus", "--text", folder / name, code=2)
+        assert message in answer["error"]["message"]
         assert (folder / "corpus" / "manifest.jsonl").read_bytes() == before
 
 

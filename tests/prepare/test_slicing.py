@@ -45,20 +45,20 @@ PARTS = st.tuples(st.floats(0.04, 20.0) | st.floats(0.04, 0.6), st.booleans(), s
 @given(st.lists(PARTS, max_size=30))
 def test_every_second_is_in_one_stretch(parts):
     windows = windows_of((0.1, False, QUIET), *parts)
-    found = cut(windows)
-    assert found[0].start == 0.0
-    assert found[-1].end == pytest.approx(windows.seconds)
-    assert all(one.end == pytest.approx(other.start) for one, other in zip(found, found[1:], strict=False))
-    assert all(one.kind == SLICE or one.kind in REASONS for one in found)
-    for one in slices(found):
+    stretches = cut(windows)
+    assert stretches[0].start == 0.0
+    assert stretches[-1].end == pytest.approx(windows.seconds)
+    assert all(one.end == pytest.approx(other.start) for one, other in zip(stretches, stretches[1:], strict=False))
+    assert all(one.kind == SLICE or one.kind in REASONS for one in stretches)
+    for one in slices(stretches):
         assert SHORTEST <= one.seconds <= LONGEST
         edges = [round(one.start / WINDOW_SECONDS), round(one.end / WINDOW_SECONDS)]
         assert all(windows.speech[max(at - 1, 0) : at + 1].min() < 0.5 for at in edges if 0 < at < len(windows))
 
 
 def test_a_sentence_is_a_slice():
-    found = slices(cut(windows_of(*talk(3.0, 4.0, 5.0))))
-    assert [round(one.seconds, 1) for one in found] == pytest.approx([3.4, 4.4, 5.4], abs=0.1)
+    sentences = slices(cut(windows_of(*talk(3.0, 4.0, 5.0))))
+    assert [round(one.seconds, 1) for one in sentences] == pytest.approx([3.4, 4.4, 5.4], abs=0.1)
 
 
 def test_short_pauses_stay_inside_and_long_ones_do_not():
@@ -90,15 +90,15 @@ def test_a_slice_is_cut_in_an_inner_pause_where_that_is_asked_for():
 
 
 def test_a_short_word_goes_with_its_neighbour():
-    found = cut(windows_of(*talk(0.5, 3.0, pause=0.5)))
-    assert len(slices(found)) == 1
-    assert "too_short" not in kinds(found)
+    stretches = cut(windows_of(*talk(0.5, 3.0, pause=0.5)))
+    assert len(slices(stretches)) == 1
+    assert "too_short" not in kinds(stretches)
 
 
 def test_speech_without_a_pause_is_named():
-    found = cut(windows_of(*talk(20.0, 3.0)))
-    assert kinds(found).count("no_pause") == 1
-    assert len(slices(found)) == 1
+    stretches = cut(windows_of(*talk(20.0, 3.0)))
+    assert kinds(stretches).count("no_pause") == 1
+    assert len(slices(stretches)) == 1
 
 
 def test_a_lone_short_word_is_named():
@@ -109,10 +109,10 @@ def test_loud_stretches_without_speech_are_named():
     noise = windows_of(*talk(3.0), (4.0, False, -18.0), *talk(3.0))
     assert kinds(cut(noise)).count("noise") == 1
     music = np.where(noise.level_db == -18.0, 0.9, 0.1)
-    found = cut(windows_of(*talk(3.0), (4.0, False, -18.0), *talk(3.0), music=music))
-    assert kinds(found).count("music") == 1
-    assert "noise" not in kinds(found)
-    assert len(slices(found)) == 2
+    stretches = cut(windows_of(*talk(3.0), (4.0, False, -18.0), *talk(3.0), music=music))
+    assert kinds(stretches).count("music") == 1
+    assert "noise" not in kinds(stretches)
+    assert len(slices(stretches)) == 2
 
 
 def test_what_is_clipped_noisy_or_over_music_is_left_out():

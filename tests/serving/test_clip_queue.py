@@ -20,14 +20,14 @@ def test_more_clips_than_may_wait_are_refused(monkeypatch, tmp_path):
         decoding = uploads.Decoding()
         waiting = [asyncio.create_task(decoding.crops(b"%d" % n, tmp_path)) for n in range(uploads._MOST_CLIPS)]
         await asyncio.sleep(0)
-        with pytest.raises(Problem) as found:
+        with pytest.raises(Problem) as refusal:
             await decoding.crops(b"one more", tmp_path)
         release.set()
-        told = await asyncio.gather(*waiting, return_exceptions=True)
-        assert {each.status for each in told} == {400}
+        problems = await asyncio.gather(*waiting, return_exceptions=True)
+        assert {each.status for each in problems} == {400}
         with pytest.raises(Problem, match="no sound"):
             await decoding.crops(b"again", tmp_path)
-        return found.value
+        return refusal.value
 
     monkeypatch.setattr(uploads, "run_apart", decode)
     problem = asyncio.run(meet())
@@ -38,6 +38,6 @@ def test_more_clips_than_may_wait_are_refused(monkeypatch, tmp_path):
 
 def test_a_clip_that_takes_too_long_is_a_matter_of_the_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(uploads, "_SECONDS", 1e-3)
-    with pytest.raises(Problem) as found:
+    with pytest.raises(Problem) as refusal:
         asyncio.run(uploads.Decoding().crops(b"x", tmp_path))
-    assert found.value.status == 429
+    assert refusal.value.status == 429

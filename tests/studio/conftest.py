@@ -32,6 +32,6 @@ def end_studio(studio) -> str:
 
 @pytest.fixture(scope="session")
 def studio(tmp_path_factory):
-    found = start_studio(tmp_path_factory.mktemp("studio") / "voices")
-    yield found
-    assert "Traceback" not in end_studio(found)
+    started = start_studio(tmp_path_factory.mktemp("studio") / "voices")
+    yield started
+    assert "Traceback" not in end_studio(started)

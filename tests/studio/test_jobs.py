@@ -12,12 +12,12 @@ from myxtts.studio.jobs import Job
 
 def wait_for(job, state):
     for _ in range(1200):
-        told = Job(job.folder).status()
-        if told["state"] != "running":
+        status = Job(job.folder).status()
+        if status["state"] != "running":
             break
         time.sleep(0.1)
-    assert told["state"] == state, told
-    return told
+    assert status["state"] == state, status
+    return status
 
 
 @pytest.fixture
@@ -30,11 +30,11 @@ def test_what_is_done_says_its_result(tmp_path):
     job = Job(tmp_path / "job")
     assert job.status() is None
     job.start("check", ["config"], steps=3)
-    told = wait_for(job, "done")
-    assert (told["kind"], told["steps"]) == ("check", 3)
-    assert "data" in told["result"]
+    status = wait_for(job, "done")
+    assert (status["kind"], status["steps"]) == ("check", 3)
+    assert "data" in status["result"]
     assert not job.is_running()
-    assert "pid" not in told
+    assert "pid" not in status
 
 
 def test_what_fails_says_why(tmp_path):

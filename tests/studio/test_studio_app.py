@@ -36,9 +36,15 @@ def workshop(tmp_path):
 @pytest.fixture
 def client(workshop):
     stage = Stage(workshop)
+<<<<<<< HEAD
     app = make_studio(workshop, stage, Worker(4, stage.tidy), [])
     with TestClient(app, base_url=HOME, headers=OURS) as found:
         yield found
+=======
+    app = make_studio(workshop, stage, Worker(4, stage.unload_idle), [])
+    with TestClient(app, base_url=HOME, headers=OURS) as opened:
+        yield opened
+>>>>>>> hostile
 
 
 @pytest.fixture
@@ -203,8 +209,8 @@ def test_sentences_to_read_are_those_that_were_not_read(client, tone, language):
 
 
 def test_a_text_of_ones_own_is_read_sentence_by_sentence(client, anna):
-    told = client.post(f"{anna}/split", json={"text": "One came. Then two came!\n\nThree did not."}).json()
-    assert told["sentences"] == ["One came.", "Then two came!", "Three did not."]
+    answer = client.post(f"{anna}/split", json={"text": "One came. Then two came!\n\nThree did not."}).json()
+    assert answer["sentences"] == ["One came.", "Then two came!", "Three did not."]
 
 
 # ---- what is started -------------------------------------------------------------------------------------------------
@@ -244,8 +250,8 @@ def test_what_is_started_is_the_verb_that_a_person_would_type(client, anna, work
         return json.loads((folder / place / "job.json").read_text())["words"]
 
     corpus, cache, first = str(folder / "corpus"), str(folder / "voice.cache"), str(folder / "runs" / "run-1")
-    told = words("jobs/check", kind="check")
-    assert told == ["check", corpus, "--list", str(folder / "check.jsonl"), "--language", "en-us", "--speaker", "anna"]
+    line = words("jobs/check", kind="check")
+    assert line == ["check", corpus, "--list", str(folder / "check.jsonl"), "--language", "en-us", "--speaker", "anna"]
     assert words("jobs/pack", kind="pack")[:5] == ["pack", corpus, "-o", cache, "--rebuild"]
     begun = words("runs/run-2/job", kind="train", steps=400, preset="cpu")
     assert begun == ["train", "--data", cache, "--run", str(folder / "runs/run-2"), "--steps", "400", "--preset", "cpu"]
@@ -272,12 +278,12 @@ def test_one_thing_is_done_at_a_time(client, anna, workshop):
 
 
 def test_every_preset_says_how_long_it_takes(client):
-    told = client.get("/studio/plans").json()
-    assert list(told["presets"]) == ["automatic", *preset_names()]
-    for plan in told["presets"].values():
+    plans = client.get("/studio/plans").json()
+    assert list(plans["presets"]) == ["automatic", *preset_names()]
+    for plan in plans["presets"].values():
         assert plan["batch"] >= 1
         assert plan["seconds_a_step"] is None or plan["seconds_a_step"] > 0
-    assert all(steps > 0 for steps in told["lengths"].values())
+    assert all(steps > 0 for steps in plans["lengths"].values())
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------
@@ -289,18 +295,18 @@ def run(anna, workshop):
 
 
 def test_a_run_is_shown_as_its_log_tells_it(client, anna, run):
-    told = client.get(f"{anna}/runs/run-1").json()
+    shown = client.get(f"{anna}/runs/run-1").json()
     lines = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
     last = [line for line in lines if line["kind"] == "step"][-1]
-    assert told["live"]["step"] == last["step"]
-    assert told["live"]["curve"][-1][0] == last["step"]
-    assert len(told["live"]["curve"]) <= 240
-    assert sum(told["live"]["parts"].values()) == pytest.approx(1)
-    assert told["live"]["verdict"]["verdict"] in ("healthy", "data", "recompilation")
-    assert [each["step"] for each in told["samples"]] == sorted(
-        (each["step"] for each in told["samples"]), reverse=True
+    assert shown["live"]["step"] == last["step"]
+    assert shown["live"]["curve"][-1][0] == last["step"]
+    assert len(shown["live"]["curve"]) <= 240
+    assert sum(shown["live"]["parts"].values()) == pytest.approx(1)
+    assert shown["live"]["verdict"]["verdict"] in ("healthy", "data", "recompilation")
+    assert [each["step"] for each in shown["samples"]] == sorted(
+        (each["step"] for each in shown["samples"]), reverse=True
     )
-    assert told["speaks"] is False
+    assert shown["speaks"] is False
 
 
 def test_the_newest_step_is_told_before_the_log_is_read_again(run):

@@ -65,8 +65,8 @@ def serious(page):
     """What axe finds that keeps people out."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page).response["violations"]
-    return [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found
+    violations = Axe().run(page).response["violations"]
+    return [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in violations
             if each["impact"] in ("serious", "critical")]  # fmt: skip
 
 

@@ -112,8 +112,8 @@ def test_a_clip_is_changed_and_removed(voice, tone):
 def test_what_check_said_stands_beside_the_clip(voice, tone):
     clips = Clips(voice)
     name = clips.add(tone, "One.", "one.wav")["id"]
-    found = {"row": 1, "id": name, "reason": "clipped", "message": "too loud", "kind": "warning"}
-    (voice.folder / PROBLEMS).write_text(json.dumps(found) + "\n", encoding="utf-8")
+    problem = {"row": 1, "id": name, "reason": "clipped", "message": "too loud", "kind": "warning"}
+    (voice.folder / PROBLEMS).write_text(json.dumps(problem) + "\n", encoding="utf-8")
     assert clips.problems() == {name: [{"reason": "clipped", "kind": "warning", "message": "too loud"}]}
 
 

@@ -174,8 +174,8 @@ import sys
 from test_checkpoint import DESCRIPTION, tensors_of
 from myxtts.training.checkpoint import Checkpoints
 with Checkpoints(sys.argv[1], keep=2) as checkpoints:
-    found = checkpoints.load()
-    step = 0 if found is None else found.step
+    saved = checkpoints.load()
+    step = 0 if saved is None else saved.step
     print("go", flush=True)
     while True:
         step += 1

@@ -14,8 +14,8 @@ def tf_config(cluster: dict, kind: str, index: int) -> dict[str, str]:
 
 def slurm(**changes: str) -> dict[str, str]:
     step = {"NUM_TASKS": "4", "NODELIST": "gpu[08-09],big", "TASKS_PER_NODE": "1(x2),2"}
-    told = {f"SLURM_STEP_{name}": value for name, value in step.items()}
-    return told | {"SLURM_PROCID": "3", "SLURM_JOB_ID": "100"} | changes
+    variables = {f"SLURM_STEP_{name}": value for name, value in step.items()}
+    return variables | {"SLURM_PROCID": "3", "SLURM_JOB_ID": "100"} | changes
 
 
 def test_ranks_are_those_of_tf_config_the_chief_first():
@@ -28,10 +28,10 @@ def test_ranks_are_those_of_tf_config_the_chief_first():
 
 
 def test_slurm_tells_the_same_and_a_batch_script_alone_nothing():
-    found = cluster_of(slurm())
-    assert [address.split(":")[0] for address in found.addresses] == ["gpu08", "gpu09", "big", "big"]
-    assert len({*found.addresses}) == 4
-    assert found.rank == 3
+    cluster = cluster_of(slurm())
+    assert [address.split(":")[0] for address in cluster.addresses] == ["gpu08", "gpu09", "big", "big"]
+    assert len({*cluster.addresses}) == 4
+    assert cluster.rank == 3
     assert cluster_of(slurm(SLURM_STEP_NUM_TASKS="1")) is None
     assert cluster_of({name: value for name, value in slurm().items() if "STEP" not in name}) is None
 

@@ -34,22 +34,22 @@ def meet(said: queue.Queue, passports: list[dict], deadline: float = 60.0) -> li
     """Each worker's heartbeat, or what kept it from starting."""
     ports = free_ports(len(passports))
     addresses = tuple(f"127.0.0.1:{port}" for port in ports)
-    found: list = [None] * len(passports)
+    outcomes: list = [None] * len(passports)
 
     def begin(rank: int) -> None:
         beat = Heartbeat(Cluster(addresses, rank), deadline, passports[rank], lambda line: said.put((rank, line)))
         try:
-            found[rank] = beat.__enter__()
+            outcomes[rank] = beat.__enter__()
             said.beats.append(beat)
         except TrainingError as error:
-            found[rank] = str(error)
+            outcomes[rank] = str(error)
 
     threads = [threading.Thread(target=begin, args=(rank,)) for rank in range(len(passports))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return found
+    return outcomes
 
 
 def leave(beats: list, error: Exception | None = None) -> None:
@@ -75,11 +75,11 @@ def test_workers_that_are_alike_begin_and_leave(last_words):
     ],
 )
 def test_one_that_differs_is_named_to_all_and_none_begins(last_words, change, named):
-    told = meet(last_words, [SAME, SAME, SAME | change])
-    refused = [line for line in told if isinstance(line, str)]
+    outcomes = meet(last_words, [SAME, SAME, SAME | change])
+    refused = [line for line in outcomes if isinstance(line, str)]
     assert all("worker 2 on" in line and named in line for line in refused)
-    assert isinstance(told[0], str)
-    assert isinstance(told[2], str)
+    assert isinstance(outcomes[0], str)
+    assert isinstance(outcomes[2], str)
 
 
 def test_one_that_is_killed_ends_the_others_with_its_name_and_last_step(last_words):

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from myxtts.cli import main
 from myxtts.training.cluster import cluster_of
 from myxtts.training.launch import free_ports, launch, lines_for, read_hosts
 
@@ -41,8 +42,8 @@ def test_a_killed_worker_and_those_it_took_along_are_started_again(tmp_path):
     done, said = run(tmp_path, [[75, 0], [-9, 0]])
     assert [attempt.codes for attempt in done.attempts] == [[75, -9], [0, 0]]
     assert done.code == 0
-    told = "0 gave up; worker 0 ended by the loss of another one, worker 1 ended by SIGKILL; starting again, 1 of 3"
-    assert told in said
+    line = "0 gave up; worker 0 ended by the loss of another one, worker 1 ended by SIGKILL; starting again, 1 of 3"
+    assert line in said
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,23 @@ def test_lines_for_hosts_make_one_cluster():
     hosts = read_hosts("first\n# a remark\n\nsecond:4000  # with its port\n")
     lines = lines_for(hosts, 2, "myxtts train")
     assert [host for host, _ in lines] == ["first", "first", "second", "second"]
-    found = [cluster_of({"TF_CONFIG": line.split("'")[1]}) for _, line in lines]
-    assert [each.rank for each in found] == [0, 1, 2, 3]
-    assert len({each.addresses for each in found}) == 1
-    assert found[0].addresses[2:] == ("second:4000", "second:4002")
+    clusters = [cluster_of({"TF_CONFIG": line.split("'")[1]}) for _, line in lines]
+    assert [each.rank for each in clusters] == [0, 1, 2, 3]
+    assert len({each.addresses for each in clusters}) == 1
+    assert clusters[0].addresses[2:] == ("second:4000", "second:4002")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"caf\xe9\n", "is not UTF-8"),
+        (b"first:" + b"9" * 5000, "expected HOST:PORT"),
+        (b"# none\n", "names no machine"),
+    ],
+)
+def test_a_list_of_hosts_that_is_none_is_an_error(tmp_path, capsys, content, said):
+    (tmp_path / "hosts.txt").write_bytes(content)
+    assert main(["launch", "--hosts", str(tmp_path / "hosts.txt"), "--", "train"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "a bug in MyXTTS" not in error

@@ -211,7 +211,7 @@ for place, path in (("doctor files", sys.argv[1]), ("doctor packed", sys.argv[1]
     batches = iter(pipeline_of(config)[0])
     batch = [next(batches) for _ in range(8)][-1]
     seen[place] = {(batch["mel"] if "mel" in batch else batch["audio"]).device[-5:]}
-print("SEEN", json.dumps({name: sorted(found) for name, found in seen.items()}))
+print("SEEN", json.dumps({name: sorted(devices) for name, devices in seen.items()}))
 """
 
 

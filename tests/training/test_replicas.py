@@ -34,7 +34,7 @@ with nullcontext() if replicas is None else replicas.scope():
     model = make_model(speakers=["one", "two", "three"])
     settings = TrainingConfig(schedule="constant", warmup_steps=0, learning_rate=1e-3)
     step = Step(model, settings, 100, replicas)
-told = []
+taken = []
 for number in range(3):
     batch = make_batch(7, 200, 10, seed=number)  # not a multiple of the devices, and longer than a crop
     batch["speaker"], batch["weight"][5:] = np.arange(7, dtype=np.int32) % 3, 0.0
@@ -44,9 +44,9 @@ for number in range(3):
         rows = {name: part for name, (part, _) in cut.items()} | {"weight": cut["weight"][1]}
         parts.append({name: tf.constant(part) for name, part in rows.items()})
     numbers = step.run(parts[0] if replicas is None else parts, number)
-    told.append({name: value for name, value in numbers.items() if not name.startswith(("rank", "stop", "seconds"))})
+    taken.append({name: value for name, value in numbers.items() if not name.startswith(("rank", "stop", "seconds"))})
 total = {name: float(np.abs(value).sum()) for name, value in weights.weights_of(model).items()}
-print(json.dumps({"numbers": told, "weights": total, "updates": int(step.state()["updates"])}))
+print(json.dumps({"numbers": taken, "weights": total, "updates": int(step.state()["updates"])}))
 """
 
 

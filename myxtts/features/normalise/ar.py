@@ -7,7 +7,7 @@ import re
 
 from myxtts.features.normalise.counting import Number, listed, roman
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, after, any_of, before
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, abbreviation, after, any_of, before
 from myxtts.features.normalise.words import ar as words
 
 _OF_MEN = listed("صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة")
@@ -239,8 +239,7 @@ class Arabic(Language):
     # ---- ordinals, Latin letters ----
 
     def find_late(self) -> list[RuleParts]:
-        latin = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-        return [(latin, r"(?<![\w.@/])[A-Z]{2,5}(?![\w@])", lambda match: words.spell_latin(match[0]))]
+        return [abbreviation(words.spell_latin)]
 
     def find_own(self) -> list[RuleParts]:
         nth = "|".join(word for words in _NTH_AFTER.values() for word in words)

@@ -7,7 +7,7 @@ import re
 from myxtts.features.normalise.amounts import noun_of
 from myxtts.features.normalise.counting import Number, roman, spell
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, apart
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, abbreviation, apart
 from myxtts.features.normalise.words import fa as words
 
 _ONE_THOUSAND = re.compile(r"(?:^|(?<= و ))یک هزار")
@@ -97,8 +97,7 @@ class Persian(Language):
     # ---- ordinals, decimals with a slash, Latin letters ----
 
     def find_late(self) -> list[RuleParts]:
-        latin = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-        return [(latin, r"(?<![\w.@/])[A-Z]{2,5}(?![\w@])", lambda match: words.spell_latin(match[0]))]
+        return [abbreviation(words.spell_latin)]
 
     def find_own(self) -> list[RuleParts]:
         return [

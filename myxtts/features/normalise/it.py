@@ -69,7 +69,11 @@ class Italian(Romance):
 
     def find_own(self) -> list[RuleParts]:
         return [
-            (DIGITS, r"(?<![\w.,])(?P<value>(?!0\d)\d{1,4})(?:(?P<m>[º°]|[oi]\b)(?!C)|(?P<f>ª|[ae]\b))", self._ordinal),
+            (
+                DIGITS,
+                r"(?<![\w.,])(?P<value>(?!0\d)\d{1,4})(?:(?P<m>[º°]|[oi]\b)(?!C)|(?P<f>ª|[ae]\b))",
+                self.marked_ordinal,
+            ),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?! [A-Z]\.)", self._king),
             ("IVXLCDM", rf"\b(?P<name>(?i:{_PARTS})) (?P<king>{ROMAN})\b", self._part_number),
             ("IVXLCDM", rf"(?<!\w)(?P<king>{ROMAN})(?= (?P<name>{_OF_ROMAN})\b)", self._nth),
@@ -84,10 +88,6 @@ class Italian(Romance):
                 lambda match: f"{self.count(int(match[1]))} a {self.count(int(match[2]))}",
             ),
         ]
-
-    def _ordinal(self, match: Match) -> str:
-        value = int(match["value"])
-        return self.ordinal(value, "f" if match["f"] else "m") if value else self.zero_degrees(match)
 
     def _king(self, match: Match) -> str:
         return f"{match['name']} {self.ordinal(roman(match['king']), 'f' if match['name'] in _QUEENS else 'm')}"

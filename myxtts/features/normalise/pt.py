@@ -73,7 +73,7 @@ class Portuguese(Romance):
             (
                 DIGITS,
                 r"(?<![\w.,])(?P<value>(?!0\d)\d{1,4})\.?(?:(?P<m>[º°]|os?\b)(?!C)|(?P<f>ª|as?\b))",
-                self._ordinal,
+                self.marked_ordinal,
             ),
             ("IVXLCDM", rf"\b(?P<name>{_KINGS}) (?P<king>{ROMAN})\b(?! [A-Z]\.)", self._king),
             (
@@ -88,10 +88,6 @@ class Portuguese(Romance):
                 lambda match: f"{self.count(int(match[1]))} a {self.count(int(match[2]))}",
             ),
         ]
-
-    def _ordinal(self, match: Match) -> str:
-        value = int(match["value"])
-        return self.ordinal(value, "f" if match["f"] else "m") if value else self.zero_degrees(match)
 
     def _king(self, match: Match) -> str:
         value, woman = roman(match["king"]), match["name"] in _QUEENS

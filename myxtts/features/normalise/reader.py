@@ -57,6 +57,11 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) or "(?!)"
 
 
+def abbreviation(spell: Callable[[str], str]) -> RuleParts:
+    """The rule for capitals in a text of another script: 'NATO', letter by letter."""
+    return "ABCDEFGHIJKLMNOPQRSTUVWXYZ", r"(?<![\w.@/])[A-Z]{2,5}(?![\w@])", lambda match: spell(match[0])
+
+
 def before(match: Match) -> str:
     """The word that stands before what was found, in lower case; '' at the beginning or after a mark."""
     word = _WORD_BEFORE.search(match.string, max(0, match.start() - 40), match.start())

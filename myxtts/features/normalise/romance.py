@@ -40,6 +40,11 @@ class Romance(Language):
     def ordinal(self, value: int, gender: str = "m") -> str:
         return spell(value, self.code, f"ordinal-{'feminine' if gender == 'f' else 'masculine'}")
 
+    def marked_ordinal(self, match: Match) -> str:
+        """Of a match with a `value` whose mark is masculine, or feminine: `f`."""
+        value = int(match["value"])
+        return self.ordinal(value, "f" if match["f"] else "m") if value else self.zero_degrees(match)
+
     def zero_degrees(self, match: Match) -> str:
         """Nobody counts a zeroth: '0°' and '0º' are left to the rule for temperatures."""
         return match[0].replace("º", "°")

@@ -6,7 +6,7 @@ import re
 
 from myxtts.features.normalise.counting import ROMAN, Number, listed, roman, spell
 from myxtts.features.normalise.language import Language
-from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, after, before
+from myxtts.features.normalise.reader import DIGITS, Match, Noun, RuleParts, abbreviation, after, before
 from myxtts.features.normalise.words import ru as words
 
 _GENITIVE = frozenset(
@@ -274,8 +274,7 @@ class Russian(Language):
     # ---- ordinals and Roman numerals ----
 
     def find_late(self) -> list[RuleParts]:
-        latin = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-        return [(latin, r"(?<![\w.@/])[A-Z]{2,5}(?![\w@])", lambda match: words.spell_latin(match[0]))]
+        return [abbreviation(words.spell_latin)]
 
     def find_own(self) -> list[RuleParts]:
         return [

@@ -15,8 +15,8 @@ from myxtts.features.token_table import TokenTable
 
 HIDE_ESPEAK = """
 import importlib.util, sys
-found = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *more: None if name in ("espeakng_loader", "phonemizer") else found(name, *more)
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name in ("espeakng_loader", "phonemizer") else find(name, *more)
 sys.modules["phonemizer"] = sys.modules["espeakng_loader"] = None
 """
 READ = """
