@@ -73,58 +73,6 @@ EVENTS = [
 ]  # fmt: skip
 
 
-<<<<<<< HEAD
-=======
-class Server:
-    """`myxtts serve`, and how much of the machine it holds."""
-
-    def __init__(self, model: Path, folder: Path):
-        self.log, self.home = folder / "log.txt", folder / "tmp"
-        self.home.mkdir()
-        words = [
-            "serve",
-            f"m={model}",
-            "--port",
-            "0",
-            "--wyoming",
-            "0",
-            "--voices",
-            str(folder / "voices"),
-            "--max-chars",
-            "600",
-        ]
-        self._file = open(self.log, "w+")  # noqa: SIM115 - to the end
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "myxtts", *words],
-            stderr=self._file,
-            stdout=self._file,
-            env=os.environ | {"TMPDIR": str(self.home)},
-        )
-        while "serving at" not in self.said():
-            assert self.process.poll() is None, self.said()
-            time.sleep(0.1)
-        self.port = int(re.search(r"http://127\.0\.0\.1:(\d+)", self.said())[1])
-        self.wyoming = int(re.search(r"tcp://127\.0\.0\.1:(\d+)", self.said())[1])
-        self._seen = psutil.Process(self.process.pid)
-
-    def said(self) -> str:
-        return self.log.read_text(errors="replace")
-
-    def holds(self) -> dict[str, int]:
-        return {
-            "resident_mb": round(self._seen.memory_info().rss / 1e6),
-            "descriptors": self._seen.num_fds(),
-            "children": len(self._seen.children()),
-            "threads": self._seen.num_threads(),
-            "files": len([*self.home.iterdir()]),
-        }
-
-    def end(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(150)
-
-
->>>>>>> hostile
 class Fuzzer:
     def __init__(self, server: Server, seed: int):
         self.server, self.chance = server, random.Random(seed)
@@ -303,18 +251,18 @@ class Fuzzer:
 
 def bad_clips(seed: int) -> list[bytes]:
     """Those of bad_rows.py that are files, each kind once, and good ones in odd formats."""
-    clips, rng = [], np.random.default_rng(seed)
+    found, rng = [], np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as folder:
         for number, (write, _) in enumerate(AUDIO.values()):
             path = Path(folder, f"{number}.wav")
             write(path, rng)
             if path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 20:
-                clips.append(path.read_bytes())
+                found.append(path.read_bytes())
         for kind in ("WAV", "FLAC", "OGG", "MP3", "AIFF"):
             path = Path(folder, f"good.{kind}")
             soundfile.write(path, 0.1 * rng.normal(size=22050), 22050, format=kind)
-            clips.append(path.read_bytes())
-    return clips
+            found.append(path.read_bytes())
+    return found
 
 
 def main() -> int:
@@ -332,7 +280,6 @@ def main() -> int:
         before, until = server.holds(), time.monotonic() + 60 * arguments.minutes
         done = ask_all(fuzzer, arguments.requests, until, arguments.every)
         time.sleep(2)
-<<<<<<< HEAD
         after, cpu, code, log = server.holds(), server.cpu_seconds(), server.end(), server.log()
     if code or "Traceback" in log:
         fuzzer.findings.append(f"exit code {code}; its log: {log[-3000:]}")
@@ -340,14 +287,6 @@ def main() -> int:
     result |= {"after": after, "seconds_by_way": {name: round(spent) for name, spent in fuzzer.seconds.items()}}
     result |= {"statuses": dict(sorted(fuzzer.statuses.items())), "findings": len(fuzzer.findings)}
     print(json.dumps(result, indent=1))
-=======
-        after, code, log = server.holds(), server.end(), server.said()
-        if code or "Traceback" in log:
-            fuzzer.findings.append(f"exit code {code}; its log: {log[-3000:]}")
-    summary = {"requests": done, "seconds": round(time.monotonic() - started), "before": before, "after": after}
-    summary |= {"statuses": dict(sorted(fuzzer.statuses.items())), "findings": len(fuzzer.findings)}
-    print(json.dumps(summary, indent=1))
->>>>>>> hostile
     for finding in fuzzer.findings[:20]:
         print(finding)
     return 1 if fuzzer.findings else 0

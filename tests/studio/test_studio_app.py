@@ -36,15 +36,9 @@ def workshop(tmp_path):
 @pytest.fixture
 def client(workshop):
     stage = Stage(workshop)
-<<<<<<< HEAD
     app = make_studio(workshop, stage, Worker(4, stage.tidy), [])
-    with TestClient(app, base_url=HOME, headers=OURS) as found:
-        yield found
-=======
-    app = make_studio(workshop, stage, Worker(4, stage.unload_idle), [])
     with TestClient(app, base_url=HOME, headers=OURS) as opened:
         yield opened
->>>>>>> hostile
 
 
 @pytest.fixture
