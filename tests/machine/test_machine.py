@@ -269,7 +269,7 @@ def test_a_disk_that_cannot_be_described_is_not_an_error(monkeypatch, tmp_path):
                 "proc/self/cgroup": "4:memory:/box\n",
                 "sys/fs/cgroup/memory/box/memory.limit_in_bytes": "1000\n",
                 "sys/fs/cgroup/memory/box/memory.usage_in_bytes": "900\n",
-                "sys/fs/cgroup/memory/box/memory.stat": "inactive_file 1\ntotal_inactive_file 100\ntotal_active_file 0\n",
+                "sys/fs/cgroup/memory/box/memory.stat": "inactive_file 1\ntotal_inactive_file 100\n",
             },
             200,
         ),

@@ -122,7 +122,9 @@ def test_what_a_piece_of_work_takes_of_the_host_is_seen():
 def test_of_several_gpus_the_one_that_takes_most_and_the_one_with_least_count(monkeypatch):
     asked = {"GPU:0": iter([100, 700]), "GPU:1": iter([100, 900])}
     monkeypatch.setattr(
-        tf.config.experimental, "get_memory_info", lambda device: dict.fromkeys(("current", "peak"), next(asked[device]))
+        tf.config.experimental,
+        "get_memory_info",
+        lambda device: dict.fromkeys(("current", "peak"), next(asked[device])),
     )
     monkeypatch.setattr(tf.config.experimental, "reset_memory_stats", lambda device: None)
     memory = GpuMemory(["/device:GPU:0", "/device:GPU:1"])
