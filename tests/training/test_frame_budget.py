@@ -70,12 +70,12 @@ def longest_of(cache: Path) -> int:
 def test_the_budget_is_what_the_memory_holds(voice_cache, monkeypatch):
     longest = longest_of(voice_cache)
     memory = MockMemory(2 * MockMemory(0).of(3, longest) + 10)
-    found = budget_with(monkeypatch, voice_cache, memory)
-    assert (found.frames, found.longest) == (3 * longest, longest)
-    assert found.needed_bytes == pytest.approx(memory.of(3, longest))
-    assert found.needed_bytes <= found.allowed_bytes
-    assert not found.capped
-    said = found.describe(0.9)
+    budget = budget_with(monkeypatch, voice_cache, memory)
+    assert (budget.frames, budget.longest) == (3 * longest, longest)
+    assert budget.needed_bytes == pytest.approx(memory.of(3, longest))
+    assert budget.needed_bytes <= budget.allowed_bytes
+    assert not budget.capped
+    said = budget.describe(0.9)
     assert re.search(rf"auto is {3 * longest} padded frames a batch, 3 of the .* mock memory\. 90\.0% .* useful", said)
     assert re.search(r"[\d,]+ of them a second in the probe", said)
 
@@ -90,10 +90,10 @@ def test_what_a_row_takes_counts_most_where_rows_are_short(voice_cache, monkeypa
 
 
 def test_a_small_corpus_is_not_taken_in_two_bites(voice_cache, monkeypatch):
-    found = budget_with(monkeypatch, voice_cache, MockMemory(10**12))
-    assert found.capped
-    assert found.frames <= int(Cache(voice_cache).columns["n_frames"].sum()) // 8
-    assert "an epoch shall have 8 batches" in found.describe(0.9)
+    budget = budget_with(monkeypatch, voice_cache, MockMemory(10**12))
+    assert budget.capped
+    assert budget.frames <= int(Cache(voice_cache).columns["n_frames"].sum()) // 8
+    assert "an epoch shall have 8 batches" in budget.describe(0.9)
 
 
 def test_memory_for_no_utterance_at_all_is_said(voice_cache, monkeypatch):
