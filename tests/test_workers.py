@@ -6,9 +6,16 @@ import re
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from corpora import feed_config
+from loopback import FolderServer
 from worker_runs import command, environment, losses, worker
+
+from myxtts.cache.settings import PackSettings
+from myxtts.cache.shards import pack_shards
+from myxtts.corpus.read import open_corpus
 
 
 @pytest.mark.slow
@@ -35,3 +42,23 @@ def test_a_killed_worker_is_started_again_and_the_run_is_the_undisturbed_one(pac
     ours, theirs = losses(tmp_path / "killed"), losses(tmp_path / "alone")
     assert ours.keys() == theirs.keys() == set(range(1, steps + 1))
     assert ours == pytest.approx(theirs, rel=1e-4)
+
+
+@pytest.mark.slow
+def test_workers_train_from_an_address_as_from_a_folder(corpus_folder, tmp_path):
+    with ThreadPoolExecutor(1) as executor:
+        settings = PackSettings.from_config(feed_config().data)
+        pack_shards(open_corpus(corpus_folder), tmp_path / "voice.cache", settings, executor, shard_rows=5)
+    server, steps = FolderServer(tmp_path), 12
+    shards = ["--set", "data.shuffle_shards=2", "--set", f"data.mirror_dir={tmp_path / 'mirrors'}"]
+    try:
+        address = f"{server.address}/voice.cache"
+        several = command(address, tmp_path / "there", steps, "launch", "--processes", "2", "--restarts", "0", "--")
+        alone = command(tmp_path / "voice.cache", tmp_path / "here", steps)
+        for words in (several, alone):
+            done = subprocess.run([*words, *shards], env=environment(), capture_output=True, text=True, timeout=900)
+            assert done.returncode == 0, done.stderr[-3000:]
+    finally:
+        server.close()
+    assert losses(tmp_path / "there") == pytest.approx(losses(tmp_path / "here"), rel=1e-4)
+    assert len(losses(tmp_path / "there")) == steps

@@ -14,7 +14,7 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def command(cache: Path, run: Path, steps: int, *before: str) -> list[str]:
+def command(cache: Path | str, run: Path, steps: int, *before: str) -> list[str]:
     words = ["train", "--data", str(cache), "--run", str(run), "--steps", str(steps)]
     given = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
     return [sys.executable, str(SCRIPT), *before, *words, *given]

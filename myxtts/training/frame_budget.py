@@ -76,6 +76,7 @@ def find_budget(config: XTTSConfig, cache: Cache, tracks: Sequence[str], crew: C
     """Of a run on `cache`, by trying. `build(config, feed)` makes the model; `tracks` as for a Feed."""
     n_frames = np.asarray(cache.columns["n_frames"])
     usable = np.flatnonzero(n_frames <= config.data.max_mel_frames)
+    usable = usable if len(usable) else np.arange(len(n_frames))  # which a feed refuses, and says why
     memory = memory_of(crew)
     with monitor_aside():
         probe = Probe(trial_feed(config, cache, usable, tracks), config, crew, build, memory)
