@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from myxtts.cache.format import MANIFEST
+from myxtts.cache.format import MANIFEST, payload_files, tracks_in
 from myxtts.cache.manifest import load_manifest
 from myxtts.cache.mirror import file_bytes
 from myxtts.cache.remote import Absent, Remote, Unreachable
@@ -64,12 +64,12 @@ def _fetch_files(remote: Remote, prefix: str, folder: Path, progress: VerifyProg
     except CacheError:
         return
     sizes = {name: file_bytes(name, rows) for name, rows in body["lengths"].items()}
-    names, done = [*sizes, *(name for name in body["checksums"] if name not in sizes)], 0
-    for name in names:
+    counted, done = {name: sizes[name] for name in payload_files(tracks_in(sizes))}, 0
+    for name in [*sizes, *(name for name in body["checksums"] if name not in sizes)]:
         _fetch(remote, f"{prefix}{name}", folder / name, sizes.get(name, _MOST_BYTES))
-        done += sizes.get(name, 0)
+        done += counted.get(name, 0)
         if progress:
-            progress(done, sum(sizes.values()))
+            progress(done, sum(counted.values()))
 
 
 def _fetch(remote: Remote, name: str, path: Path, most: int) -> None:
