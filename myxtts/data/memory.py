@@ -32,16 +32,6 @@ def keep_freed_batches() -> bool:
     return all(libc.mallopt(name, value) == 1 for name, value in settings)
 
 
-def give_back_freed() -> bool:
-    """Return what is free to the kernel after all, so that what is taken next can be seen; False where the C library
-    is not glibc."""
-    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if libc is None or not hasattr(libc, "malloc_trim"):
-        return False
-    libc.malloc_trim(0)
-    return True
-
-
 def aligned_copy(array: np.ndarray) -> np.ndarray:
     """The array in memory, at an address that TensorFlow accepts."""
     buffer = np.empty(array.nbytes + 64, np.uint8)

@@ -8,7 +8,6 @@ from typing import Any
 import tensorflow as tf
 
 from myxtts.data.device import first_gpu
-from myxtts.data.memory import give_back_freed
 from myxtts.errors import TrainingError
 from myxtts.machine.nvml import Gpus
 from myxtts.machine.process import forget_peak, free_memory_bytes, peak_resident_bytes, resident_bytes
@@ -24,20 +23,21 @@ class HostMemory:
     share = 0.25
     name = "memory of this machine"
 
+    def __init__(self) -> None:
+        try:
+            forget_peak()
+        except OSError as error:
+            raise TrainingError(f"the kernel does not tell the peak of memory ({error.strerror}): {_INSTEAD}") from None
+        self._before = resident_bytes()
+
     def free_bytes(self) -> int:
         return free_memory_bytes()
 
     def taken_by(self, work: Callable[[], Any]) -> int:
-        """The most that is resident meanwhile, beyond what was before."""
-        try:
-            if not give_back_freed():
-                raise TrainingError(f"this C library does not tell what a step takes of the memory: {_INSTEAD}")
-            forget_peak()
-        except OSError as error:
-            raise TrainingError(f"the kernel does not tell the peak of memory ({error.strerror}): {_INSTEAD}") from None
-        before = resident_bytes()
+        """The most that was resident since this was made, beyond what was then: what a step has freed stays with the
+        process and is used by the next one, so only a larger one shows. Too much rather than too little."""
         work()
-        return max(peak_resident_bytes() - before, 0)
+        return max(peak_resident_bytes() - self._before, 0)
 
 
 class GpuMemory:
