@@ -37,6 +37,7 @@ SETTINGS = {
 KILLED = {"training.deterministic": "true", "training.validation_steps": 20, "data.batch_size": 8}
 THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 HANG_SECONDS = 60.0
+MOST_STEPS = 20  # until the next kill; starting again takes far longer
 BAR_TIME, BAR_LOSS = 1.25, 1e-4
 
 
@@ -110,7 +111,7 @@ def rounding(folder: Path, cache: Path, steps: int, full: bool, losses_before: n
 
 
 def kill_rounds(folder: Path, cache: Path, kills: int, launcher_kills: int, full: bool, chance: random.Random) -> int:
-    steps = 60 * (kills + launcher_kills)
+    steps = 2 * MOST_STEPS * (kills + launcher_kills)
     straight, run, log = folder / "straight", folder / "killed", folder / "log.txt"
     finish(command(cache, straight, steps, 2, full, 0, **KILLED), log)
     print(f"undisturbed: {steps} steps by 2 workers", flush=True)
@@ -119,7 +120,7 @@ def kill_rounds(folder: Path, cache: Path, kills: int, launcher_kills: int, full
     chance.shuffle(plan)
     longest, lost, process = 0.0, [], start(words, log)
     for number, victim in enumerate(plan, 1):
-        reached = wait_for_steps(run, process, chance.randint(1, 40))
+        reached = wait_for_steps(run, process, chance.randint(1, MOST_STEPS))
         workers = psutil.Process(process.pid).children()
         (chance.choice(workers) if victim == "worker" else process).send_signal(signal.SIGKILL)
         seconds = wait_for_end(workers)

@@ -5,36 +5,17 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from corpora import feed_config
+from loopback import FolderServer
+from worker_runs import command, environment, losses, worker
 
-from myxtts.training.run_log import read_log
-
-SCRIPT = Path(__file__).parent / "training" / "stand_in_run.py"
-SETTINGS = {
-    "data.num_buckets": 1, "data.batch_size": 8, "data.reference_frames": 32, "data.auto_tune_performance": "false",
-    "training.precision": "float32", "training.deterministic": "true", "training.sample_steps": 0,
-    "training.validation_steps": 50, "training.start_from": "scratch",
-}  # fmt: skip
-
-
-def command(cache: Path, run: Path, steps: int, *before: str) -> list[str]:
-    words = ["train", "--data", str(cache), "--run", str(run), "--steps", str(steps)]
-    given = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
-    return [sys.executable, str(SCRIPT), *before, *words, *given]
-
-
-def environment() -> dict[str, str]:
-    tests = Path(__file__).parent
-    paths = [str(tests), str(tests / "training"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TF_CPP_MIN_LOG_LEVEL": "3"}
-
-
-def losses(run: Path) -> dict[int, float]:
-    return {line["step"]: line["loss"] for line in read_log(run) if line["kind"] == "step"}
+from myxtts.cache.settings import PackSettings
+from myxtts.cache.shards import pack_shards
+from myxtts.corpus.read import open_corpus
 
 
 @pytest.mark.slow
@@ -63,10 +44,21 @@ def test_a_killed_worker_is_started_again_and_the_run_is_the_undisturbed_one(pac
     assert ours == pytest.approx(theirs, rel=1e-4)
 
 
-def worker(launcher: int, rank: int) -> int:
-    """The process of a worker, by what the launcher told it."""
-    for child in Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split():
-        environment = Path(f"/proc/{child}/environ").read_bytes()
-        if f'"index": {rank}}}'.encode() in environment:
-            return int(child)
-    raise AssertionError(f"no worker {rank}")
+@pytest.mark.slow
+def test_workers_train_from_an_address_as_from_a_folder(corpus_folder, tmp_path):
+    with ThreadPoolExecutor(1) as executor:
+        settings = PackSettings.from_config(feed_config().data)
+        pack_shards(open_corpus(corpus_folder), tmp_path / "voice.cache", settings, executor, shard_rows=5)
+    server, steps = FolderServer(tmp_path), 12
+    shards = ["--set", "data.shuffle_shards=2", "--set", f"data.mirror_dir={tmp_path / 'mirrors'}"]
+    try:
+        address = f"{server.address}/voice.cache"
+        several = command(address, tmp_path / "there", steps, "launch", "--processes", "2", "--restarts", "0", "--")
+        alone = command(tmp_path / "voice.cache", tmp_path / "here", steps)
+        for words in (several, alone):
+            done = subprocess.run([*words, *shards], env=environment(), capture_output=True, text=True, timeout=900)
+            assert done.returncode == 0, done.stderr[-3000:]
+    finally:
+        server.close()
+    assert losses(tmp_path / "there") == pytest.approx(losses(tmp_path / "here"), rel=1e-4)
+    assert len(losses(tmp_path / "there")) == steps

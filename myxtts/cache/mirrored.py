@@ -49,7 +49,7 @@ def mirror_index(address: str, folder: str | None, limit_gb: float) -> Path:
     """The folder of this process's mirror of a cache, with its index: what `MirroredCache` opens."""
     remote = Remote(address)
     if remote.address not in _locks:
-        _locks[remote.address] = _claim(remote.address, _mirrors(folder))
+        _locks[remote.address] = _claim(remote.address, mirrors_folder(folder))
     place = _locks[remote.address][0]
     body = _fetch_list(remote, place)
     if "shards" not in body:
@@ -67,7 +67,7 @@ def mirror_index(address: str, folder: str | None, limit_gb: float) -> Path:
     return place
 
 
-def _mirrors(folder: str | None) -> Path:
+def mirrors_folder(folder: str | None) -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(folder or f"{home}/myxtts/mirrors").expanduser()
 

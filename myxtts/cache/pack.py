@@ -193,6 +193,15 @@ def corpora_in(body: dict[str, Any]) -> list[dict[str, Any]]:
 def accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table: TokenTable) -> dict[str, Any]:
     """The cache that is there, if it fits the settings and the corpus; an error that names the cure if not."""
     body = load_manifest(cache)
+    refuse_unlike(corpus, cache, body, settings, table)
+    clear_leftovers(cache)
+    return body
+
+
+def refuse_unlike(
+    corpus: Corpus, cache: Path | str, body: dict[str, Any], settings: PackSettings, table: TokenTable
+) -> None:
+    """An error where packing would not give the cache whose cache.json is `body`."""
     cure = f"run 'myxtts pack --rebuild {corpus.folder} -o {cache}'"
     unlike = [f"{group} {each}" for group, names in settings.unlike(body).items() for each in names]
     if not TokenTable(body["token_table"]).extends(table):
@@ -206,8 +215,6 @@ def accept_existing(corpus: Corpus, cache: Path, settings: PackSettings, table: 
         if len(corpora_in(body)) > 1:
             cure = f"run 'myxtts add {corpus.folder} -o {cache}' for what is new in it"
         raise CacheMismatch(f"{corpus.folder} has changed since {cache} was packed: {cure}")
-    clear_leftovers(cache)
-    return body
 
 
 def digest_of(corpus: Corpus) -> str:

@@ -3,9 +3,10 @@
     remote = Remote("s3://bucket/voices.cache")
     remote.read("cache.json")                    # small files, and ranges of large ones
     for piece in remote.stream("00000.cache/mel.npy", start=1 << 20): ...
+    remote.put("cache.json", path)               # in stores; whole or not at all
 
 An error is `Unreachable` where it may be better later (a server that is down, slow or cut off), and a CacheError where
-it will not (no such file, no permission).
+it will not (no permission), `Absent` if there is no such file.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from myxtts.errors import CacheError, MissingExtra
@@ -24,7 +27,9 @@ _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://.+")
 _STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
 _TIMEOUT_SECONDS = 30  # without a single byte
 _PIECE_BYTES = 1 << 20
-_PERMANENT = (400, 401, 403, 404, 410)
+_PERMANENT, _ABSENT = (400, 401, 403, 404, 410), (404, 410)
+PART_BYTES = 8 << 20  # of a file that is put there in parts; S3 wants at least 5 MB and at most 10,000 of them
+_PARTS_AT_ONCE = 4
 
 
 class Unreachable(CacheError):
@@ -33,6 +38,10 @@ class Unreachable(CacheError):
 
 def is_address(path: Any) -> bool:
     return isinstance(path, str) and _ADDRESS.fullmatch(path) is not None
+
+
+class Absent(CacheError):
+    """There is no such file."""
 
 
 class Remote:
@@ -77,29 +86,88 @@ class Remote:
         except urllib.error.HTTPError as error:
             if error.code == 416:  # the range begins at the end: nothing is left
                 return
-            raise self._explained(name, f"{error.code} {error.reason}", error.code in _PERMANENT) from None
+            kind = Absent if error.code in _ABSENT else CacheError
+            raise self._explained(
+                name, f"{error.code} {error.reason}", error.code in _PERMANENT, "read", kind
+            ) from None
         except (OSError, http.client.HTTPException) as error:
             raise self._explained(name, str(error) or type(error).__name__) from None
 
     def _stream_store(self, name: str, start: int, stop: int | None) -> Iterator[bytes]:
         import obstore
-        from obstore import exceptions
 
         given: Any = {"offset": start} if stop is None else (start, stop)
         options = {"range": given} if start or stop is not None else {}
-        try:
+        with self._errors_of(name, "read"):
             for piece in obstore.get(self._store, name, options=options).stream(_PIECE_BYTES):
                 yield bytes(piece)
-        except (FileNotFoundError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-            raise self._explained(name, _first_line(error), permanent=True) from None
-        except (exceptions.BaseError, OSError) as error:
-            raise self._explained(name, _first_line(error)) from None
 
-    def _explained(self, name: str, what: str, permanent: bool = False) -> CacheError:
-        message = f"{self.address}/{name} cannot be read: {what}"
-        if permanent:
-            return CacheError(f"{message}; check the address and your credentials")
-        return Unreachable(message)
+    # ---- writing, in stores alone ------------------------------------------------------------------------------------
+
+    def refuse_to_write(self) -> None:
+        """An error now, where `put` would give one after hours of packing."""
+        if self._store is None:
+            raise CacheError(
+                f"{self.address} can be read but not written: pack into a folder, 'myxtts pack CORPUS -o CACHE --dask "
+                "local:2', and copy it to where that server has its files; or name an address s3://, gs:// or az://"
+            )
+        self.delete(".myxtts-may-write")
+
+    def put(self, name: str, path: Path) -> str:
+        """Put a file there; the store's tag of its content, "" if it gives none."""
+        import obstore
+
+        with self._errors_of(name, "written"):
+            options = {"chunk_size": PART_BYTES, "max_concurrency": _PARTS_AT_ONCE}
+            return str(obstore.put(self._store, name, path, **options)["e_tag"] or "").strip('"')
+
+    def stat(self, name: str) -> tuple[int, str] | None:
+        """(bytes, tag) of a file, None if there is none."""
+        import obstore
+
+        try:
+            with self._errors_of(name, "read"):
+                meta = obstore.head(self._store, name)
+        except Absent:
+            return None
+        return int(meta["size"]), str(meta["e_tag"] or "").strip('"')
+
+    def names(self) -> list[str]:
+        """Of all files there."""
+        import obstore
+
+        with self._errors_of("", "listed"):
+            return [str(meta["path"]) for page in obstore.list(self._store) for meta in page]
+
+    def delete(self, name: str) -> None:
+        """If it is there."""
+        import obstore
+
+        try:
+            with self._errors_of(name, "deleted"):
+                obstore.delete(self._store, name)
+        except Absent:
+            return
+
+    @contextmanager
+    def _errors_of(self, name: str, done: str) -> Iterator[None]:
+        """What obstore raises, as we say it."""
+        from obstore import exceptions
+
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise self._explained(name, _first_line(error), True, done, Absent) from None
+        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+            raise self._explained(name, _first_line(error), True, done) from None
+        except (exceptions.BaseError, OSError) as error:
+            raise self._explained(name, _first_line(error), False, done) from None
+
+    def _explained(
+        self, name: str, what: str, permanent: bool = False, done: str = "read", kind: type[CacheError] = CacheError
+    ) -> CacheError:
+        message = f"{self.address}/{name} cannot be {done}: {what}"
+        return kind(f"{message}; check the address and your credentials") if permanent else Unreachable(message)
 
 
 def _first_line(error: BaseException) -> str:

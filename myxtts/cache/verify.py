@@ -59,6 +59,7 @@ log = logging.getLogger(__name__)
 _RUN_BYTES, _MAX_THREADS = 2 << 20, 4
 
 VerifyProgress = Callable[[int, int], None]
+ShardCheck = Callable[[Path, dict[str, Any], VerifyProgress | None], "list[Damage]"]  # of its folder and its entry
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
     except CacheDamaged:
         return [Damage(MANIFEST, "is damaged")]
     if "shards" in body:
-        return _verify_shards(cache, body, progress)
+        return verify_shards(cache, body, progress, verify_shard)
     damages = [Damage(name, what) for name, what in check_files(cache, body, hash_index=True)]
     if any(damage.file not in payload_files(TRACKS) for damage in damages):
         return damages  # without an intact index nobody knows where an utterance begins
@@ -97,7 +98,9 @@ def verify(cache: Path, progress: VerifyProgress | None = None) -> list[Damage]:
     return damages + _verify_payload(cache, body, progress)
 
 
-def _verify_shards(cache: Path, body: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
+def verify_shards(
+    cache: Path, body: dict[str, Any], progress: VerifyProgress | None, check: ShardCheck
+) -> list[Damage]:
     """One shard after the other; a file is named with its shard, an utterance by its number among all."""
     damages: list[Damage] = []
     sizes = [_payload_bytes(shard["lengths"]) for shard in body["shards"]]
@@ -107,7 +110,7 @@ def _verify_shards(cache: Path, body: dict[str, Any], progress: VerifyProgress |
             continue
         done = sum(sizes[:number])
         show = None if progress is None else functools.partial(_show_part, progress, done, sum(sizes))
-        for damage in _verify_shard(cache / shard["name"], shard, show):
+        for damage in check(cache / shard["name"], shard, show):
             utterance = None if damage.utterance is None else damage.utterance + before
             damages.append(replace(damage, file=f"{shard['name']}/{damage.file}", utterance=utterance))
         before += shard["utterances"]
@@ -122,7 +125,7 @@ def _payload_bytes(lengths: dict[str, int]) -> int:
     return sum(HEADER_BYTES + rows * row_bytes(*array_type(name)) for name, rows in lengths.items())
 
 
-def _verify_shard(folder: Path, shard: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
+def verify_shard(folder: Path, shard: dict[str, Any], progress: VerifyProgress | None) -> list[Damage]:
     if not is_cache(folder):
         return [Damage(MANIFEST, "is missing")]
     damages = verify(folder, progress)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, add_verb, describe_cache, find_cache
+from myxtts.cli.shared import Result, add_config_flags, add_verb, data_place, describe_cache, load_config, summary_of
 
 
 def add(verbs: Any) -> None:
-    parser = add_verb(verbs, "info", run, "say what a cache holds", "  myxtts info voice.cache --json")
-    parser.add_argument("cache", metavar="CACHE", type=Path, help="a cache, or a corpus (then its default cache)")
+    parser = add_verb(verbs, "info", run, "say what a cache holds",
+        "  myxtts info voice.cache --json\n  myxtts info s3://bucket/corpus.cache")  # fmt: skip
+    parser.add_argument("cache", metavar="CACHE", type=data_place,
+                        help="a cache, its address, or a corpus (then its default cache)")  # fmt: skip
+    add_config_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from myxtts.cache.open import open_cache
-
-    summary = open_cache(find_cache(arguments.cache)).summary()
+    summary = summary_of(arguments.cache, load_config(arguments))
     return 0, summary, describe_cache(summary)

@@ -233,6 +233,17 @@ def cache_of(path: Path | str, config: Any) -> Path:
     return open_or_pack(path, config, packing_bar).folder
 
 
+def summary_of(place: Path | str, config: Any) -> dict[str, Any]:
+    """What a cache holds. Of one at an address the index is fetched, and kept where training will look for it."""
+    from myxtts.cache.mirrored import mirror_index
+    from myxtts.cache.open import open_cache
+
+    if isinstance(place, Path):
+        return open_cache(find_cache(place)).summary()
+    folder = mirror_index(place, config.data.mirror_dir, config.data.mirror_gb)
+    return open_cache(folder).summary() | {"cache": place}
+
+
 def describe_cache(summary: dict[str, Any]) -> str:
     rejected, lengths = summary["rejected"], summary["utterance_seconds"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items())

@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> Result:
         _confirm(folder, arguments.yes)
     cluster = cluster_of()
     place = config.data.dataset_path
-    cache = cache_of(place if cluster is None else _packed(Path(place)), config)
+    cache = cache_of(place if cluster is None else _packed(place), config)
     validation = None if arguments.val_data is None else cache_of(arguments.val_data, made_like(cache, config))
     if not config.data.use_tf_native_loading:
         log.warning("--disable-tf-native-loading is for loaders that open a file per utterance: %s is packed, and "
@@ -147,11 +147,14 @@ def _devices(text: str) -> int | str:
     return int(text) if text.isdecimal() and len(text) < 5 else text
 
 
-def _packed(path: Path) -> Path:
+def _packed(path: Path | str) -> Path | str:
     """Of several workers none may pack: they would do so at once."""
     from myxtts.cache.manifest import is_cache
+    from myxtts.cache.remote import is_address
 
-    cache = find_cache(path)
+    if is_address(path):
+        return path
+    cache = find_cache(Path(path))
     if not is_cache(cache):
         raise UsageError(f"{path} is not packed, and several workers train on it: run 'myxtts pack {path}' first")
     return cache

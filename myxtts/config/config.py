@@ -64,8 +64,12 @@ class DataConfig(Settings):
     )
     batch_size: int = setting(56, "Utterances per step, over all replicas.", 1, 65536)
     num_buckets: int = setting(8, "At most this many batch shapes.", 1, 64)
-    frame_budget: int | None = setting(
-        None, "Padded frames per batch: short utterances come in larger batches. Null keeps batch_size constant.", 16
+    frame_budget: int | str | None = setting(
+        None,
+        "Padded frames per batch: short utterances come in larger batches. auto: as many as the device's memory holds, "
+        "found before the first step. Null keeps batch_size constant.",
+        16,
+        choices=("auto",),
     )
     speaker_temperature: float = setting(1.0, "1 draws speakers as often as they occur, 5 lifts rare ones.", 1, 1e6)
     language_temperature: float = setting(1.0, "1 draws languages as often as they occur, 5 lifts rare ones.", 1, 1e6)

@@ -98,7 +98,7 @@ def plan_buckets(
     batch_size: int,
     max_buckets: int,
     max_frames: int,
-    frame_budget: int | None = None,
+    frame_budget: int | str | None = None,
     frame_multiple: int = 4,
     token_multiple: int = 8,
     batch_multiple: int = 1,
@@ -110,7 +110,8 @@ def plan_buckets(
     `batch_multiple` (the replicas) and never below one multiple. `utterances` names a subset of the rows, such as the
     training part; everything else is left alone. Rows over `max_frames` are listed in `over_cap`.
     """
-    _check_settings(batch_size, max_buckets, max_frames, frame_budget, frame_multiple, token_multiple, batch_multiple)
+    budget = _settled(frame_budget)
+    _check_settings(batch_size, max_buckets, max_frames, budget, frame_multiple, token_multiple, batch_multiple)
     n_frames, n_tokens, rows = _check_lengths(n_frames, n_tokens, utterances)
     histogram = _histogram(n_frames, max_frames)
     if not histogram[: max_frames + 1].any():
@@ -120,9 +121,18 @@ def plan_buckets(
             f"{shortest} frames: set data.max_mel_frames to at least {shortest}, or cut the recordings into sentences"
         )
     candidates, counts = _boundaries(histogram, max_frames, frame_multiple)
-    batch = _batch_sizes(candidates, batch_size, frame_budget, batch_multiple)
+    batch = _batch_sizes(candidates, batch_size, budget, batch_multiple)
     chosen = _choose(candidates, counts, batch, max_buckets)
     return _table(n_frames, n_tokens, rows, histogram, candidates[chosen], batch[chosen], max_frames, token_multiple)
+
+
+def _settled(frame_budget: int | str | None) -> int | None:
+    if isinstance(frame_budget, str):
+        raise ConfigError(
+            f"data.frame_budget is {frame_budget}, which 'myxtts train' alone can find, as it has the model: set it to "
+            "the number in the config.yaml of a run that has trained, or to null"
+        )
+    return frame_budget
 
 
 def _check_settings(

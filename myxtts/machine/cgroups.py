@@ -25,6 +25,29 @@ def cgroup_limits(root: Path | str = "/") -> tuple[float | None, int | None]:
     return min(cpus, default=None), min(memory, default=None)
 
 
+def cgroup_free_bytes(root: Path | str = "/") -> int | None:
+    """What the container still allows of its memory, None where it does not limit. Pages of files do not count as
+    taken: the kernel gives them up for whoever needs memory."""
+    free: list[int] = []
+    for group in _cgroups(Path(root)):
+        for limit, usage, prefix in (("memory.max", "memory.current", ""),
+                                     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")):  # fmt: skip
+            most, taken = _fields(group / limit, usage)
+            if most.isdecimal() and taken.isdecimal() and int(most) < _UNLIMITED_BYTES:
+                free.append(max(int(most) - max(int(taken) - _file_bytes(group, prefix), 0), 0))
+    return min(free, default=None)
+
+
+def _file_bytes(group: Path, prefix: str) -> int:
+    """Of memory.stat, whose v1 form counts groups below in lines of their own."""
+    try:
+        lines = (group / "memory.stat").read_text().splitlines()
+    except OSError:
+        return 0
+    named = {f"{prefix}{name}" for name in ("active_file", "inactive_file")}
+    return sum(int(value) for name, _, value in (line.partition(" ") for line in lines) if name in named)
+
+
 def _cgroups(root: Path) -> list[Path]:
     """The folders of this process's groups and of all above them. A container may not see its own: then its root is."""
     try:

@@ -51,6 +51,15 @@ class Gpus:
     def _memory(self, handle: Any) -> int:
         return int(self._nvml.nvmlDeviceGetMemoryInfo(handle).total)
 
+    def free_bytes(self) -> list[int]:
+        """Of each that says so."""
+        free = [self._asked(self._free, handle) for handle in self._handles]
+        return [each for each in free if each is not None]
+
+    def _free(self, handle: Any) -> int:
+        memory = self._nvml.nvmlDeviceGetMemoryInfo(handle)
+        return int(memory.total) - int(memory.used)
+
     def driver(self) -> str | None:
         return self._asked(lambda: _text(self._nvml.nvmlSystemGetDriverVersion())) if self._handles else None
 

@@ -9,6 +9,8 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from myxtts.machine.cgroups import cgroup_free_bytes
+
 
 def own_cores() -> set[int]:
     """The numbers of the cores that this process may run on."""
@@ -52,6 +54,31 @@ def _major_faults(pid: int) -> int:
 def memory_available_share() -> float:
     memory = psutil.virtual_memory()
     return float(memory.available / memory.total)
+
+
+def free_memory_bytes() -> int:
+    """What this process may still take of the machine's memory, or of its container's."""
+    free, allowed = int(psutil.virtual_memory().available), cgroup_free_bytes()
+    return free if allowed is None else min(free, allowed)
+
+
+def resident_bytes() -> int:
+    return _status_bytes("VmRSS")
+
+
+def peak_resident_bytes() -> int:
+    """The most that was resident since the start, or since `forget_peak`."""
+    return _status_bytes("VmHWM")
+
+
+def forget_peak() -> None:
+    """An OSError where the kernel does not let us (it has been possible since Linux 4.0)."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _status_bytes(name: str) -> int:
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(f"{name}:"))
 
 
 def anonymous_bytes() -> int:

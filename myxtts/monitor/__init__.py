@@ -7,6 +7,6 @@ Names of counters that mean something: `X.traces` and `X.compilations` are shape
 once steps have begun; `X.hits` and `X.misses` are those of a cache; `python_path` is an utterance decoded in Python.
 """
 
-from myxtts.monitor.record import FEWEST_STEPS, Monitor, Seen, Span, current_monitor, start_monitor
+from myxtts.monitor.record import FEWEST_STEPS, Monitor, Seen, Span, current_monitor, monitor_aside, start_monitor
 
-__all__ = ["FEWEST_STEPS", "Monitor", "Seen", "Span", "current_monitor", "start_monitor"]
+__all__ = ["FEWEST_STEPS", "Monitor", "Seen", "Span", "current_monitor", "monitor_aside", "start_monitor"]

@@ -188,6 +188,17 @@ def current_monitor() -> Monitor:
     return _current
 
 
+@contextmanager
+def monitor_aside() -> Iterator[Monitor]:
+    """A monitor of its own for what is tried before a run: what that counts is not the run's."""
+    global _current
+    kept, _current = _current, Monitor()
+    try:
+        yield _current
+    finally:
+        _current = kept
+
+
 def start_monitor() -> Monitor:
     """Begin afresh with an empty monitor and return it."""
     global _current

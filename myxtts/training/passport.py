@@ -14,7 +14,7 @@ _OWN = {
         "dataset_path", "num_workers", "prefetch_buffer_size", "shuffle_buffer_multiplier", "enable_memory_mapping",
         "cache_verification", "memory_cache", "use_tf_native_loading", "enhanced_gpu_prefetch",
         "optimize_cpu_gpu_overlap", "prefetch_to_gpu", "auto_tune_performance", "auto_rebuild_token_cache",
-        "auto_rebuild_mel_cache", "token_table", "lexicon",
+        "auto_rebuild_mel_cache", "token_table", "lexicon", "mirror_dir", "mirror_gb",
     },
     "training": {"run_dir"},
 }  # fmt: skip

@@ -27,6 +27,8 @@ class Recorder:
         if resumed_at is not None:
             self._log.resume(resumed_at)
             self.say(f"resuming {run} at step {resumed_at}")
+        elif not self._log.is_new:  # a life that ended before its first checkpoint has left its steps there
+            self._log.resume(0)
 
     def step(self, step: int, seconds: float, shape: tuple[int, int], numbers: dict[str, float], data_ms: float,
              compute_ms: float, ranks: dict[str, list[float]]) -> None:  # fmt: skip

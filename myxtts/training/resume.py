@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from myxtts.config.config import XTTSConfig, load
+from myxtts.config.config import DataConfig, XTTSConfig, load
 from myxtts.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -32,11 +32,17 @@ def with_settings_of(run: Path, config: XTTSConfig) -> XTTSConfig:
     log.info("%s resumes with the settings in its config.yaml%s", run, _given_now(config))
     ends = _ENDS if _ENDS & config.training.given.keys() else set()
     sections: dict[str, Any] = {
-        "data": config.data.filled(before.data.to_dict()),
+        "data": config.data.filled(before.data.to_dict(), _given(config.data, before.data)),
         "model": config.model.filled(before.model.to_dict()),
         "training": config.training.filled(before.training.to_dict(), config.training.given.keys() | ends),
     }
     return dataclasses.replace(config, **sections)
+
+
+def _given(data: DataConfig, before: DataConfig) -> set[str]:
+    """What was given now, but for an `auto` in whose place the run has a number: another one would be other batches."""
+    settled = data.frame_budget == "auto" and isinstance(before.frame_budget, int)
+    return data.given.keys() - ({"frame_budget"} if settled else set())
 
 
 def _given_now(config: XTTSConfig) -> str:

@@ -72,6 +72,7 @@ class RunLog:
             raise TrainingError(f"cannot write {self.path} ({error.strerror}): choose another --run") from None
         size = os.fstat(self._file.fileno()).st_size
         intact = _intact_bytes(self.path, size)
+        self.is_new = not intact
         if not intact and not _is_first_line(self.path):
             self._file.close()
             raise TrainingError(f"{self.path} is not the log of a run: move it away, or choose another --run")

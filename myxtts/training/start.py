@@ -18,11 +18,12 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.extract import Extract
 from myxtts.data.pipeline import Feed
-from myxtts.errors import CacheMismatch, TrainingError
+from myxtts.errors import CacheMismatch, ConfigError, TrainingError
 from myxtts.models.vocoder_training import VocoderTraining
 from myxtts.models.xtts import XTTS
 from myxtts.training.cluster import Cluster, cluster_of, split_address
 from myxtts.training.crew import Crew
+from myxtts.training.frame_budget import AUTO, find_budget
 from myxtts.training.heartbeat import Heartbeat, open_port
 from myxtts.training.passport import passport_of
 from myxtts.training.replicas import replicas_for
@@ -56,18 +57,34 @@ def start_training(
     config = for_vocoder(config) if vocoder else settle_start(config, open_cache(cache, verify=False))
     cluster = cluster_of()
     config = config if cluster is None else same_everywhere(config)
-    train, val = feeds_for(config, cache, validation, tracks=("audio",) if vocoder else ())
+    tracks, opened = ("audio",) if vocoder else (), open_cache(cache, config.data.cache_verification)
+    auto = config.data.frame_budget == AUTO
+    train, val = (None, None) if auto else feeds_for(config, opened, validation, tracks)
     with assembled(config, train, cluster, last_words) as crew:
+        if train is None:
+            config, train, val = with_budget(config, opened, validation, tracks, crew)
         with crew.scope():
             model = model_for(config, train)
         return XTTSTrainer(config, model, run, resume_command, replan=replan, crew=crew).train(train, val)
 
 
+def with_budget(
+    config: XTTSConfig, cache: Cache, validation: Path | None, tracks: Sequence[str], crew: Crew
+) -> tuple[XTTSConfig, Feed, Feed | None]:
+    """The config with what the memory of this device holds in the place of `data.frame_budget: auto`, and its feeds."""
+    budget = find_budget(config, cache, tracks, crew, model_for)
+    config = dataclasses.replace(config, data=dataclasses.replace(config.data, frame_budget=budget.frames))
+    train, val = feeds_for(config, cache, validation, tracks)
+    log.info("%s", budget.describe(train.useful_frame_share))
+    return config, train, val
+
+
 @contextmanager
 def assembled(
-    config: XTTSConfig, feed: Feed, cluster: Cluster | None, last_words: Callable[[str], None]
+    config: XTTSConfig, feed: Feed | None, cluster: Cluster | None, last_words: Callable[[str], None]
 ) -> Iterator[Crew]:
-    """The devices that train, once all workers are there: nothing may be computed before."""
+    """The devices that train, once all workers are there: nothing may be computed before. `feed`: what workers compare;
+    needed where there are several."""
     devices = config.training.devices
     if cluster is None:
         crew = Crew(replicas_for(devices, None))
@@ -87,6 +104,12 @@ def assembled(
 
 def same_everywhere(config: XTTSConfig) -> XTTSConfig:
     """What would be measured on each machine is decided without: two that differ could not exchange gradients."""
+    if config.data.frame_budget == AUTO:
+        raise ConfigError(
+            "data.frame_budget is auto, and several workers need one number: train a step alone on the smallest device "
+            "('myxtts train ... --steps 1 --run runs/probe'), and give them data.frame_budget of its config.yaml times "
+            "the number of workers"
+        )
     if config.training.precision != "auto":
         return config
     precision = precision_for(config) if tf.config.list_physical_devices("GPU") else "float32"
@@ -104,10 +127,10 @@ def for_vocoder(config: XTTSConfig) -> XTTSConfig:
 
 
 def feeds_for(
-    config: XTTSConfig, cache: Path, validation: Path | None, tracks: Sequence[str] = ()
+    config: XTTSConfig, cache: Path | Cache, validation: Path | None, tracks: Sequence[str] = ()
 ) -> tuple[Feed, Feed | None]:
     """`tracks`: what is needed of each clip besides its mel."""
-    opened = open_cache(cache, config.data.cache_verification)
+    opened = cache if isinstance(cache, Cache) else open_cache(cache, config.data.cache_verification)
     if validation is not None:
         train = Feed(opened, config, tracks=tracks)
         return train, _validation_feed(config, open_cache(validation, config.data.cache_verification), None, train)

@@ -178,6 +178,11 @@ def test_an_utterance_without_frames_is_named():
         plan([5, 0])
 
 
+def test_a_budget_that_nobody_has_found_yet_is_refused():
+    with pytest.raises(ConfigError, match="data.frame_budget is auto, which 'myxtts train' alone can find"):
+        plan([80], frame_budget="auto")
+
+
 @pytest.mark.parametrize("name", ["batch_size", "max_buckets", "max_frames", "frame_multiple", "frame_budget"])
 def test_a_setting_below_one_is_refused(name):
     with pytest.raises(ConfigError, match=f"{name} is 0"):

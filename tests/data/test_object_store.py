@@ -1,68 +1,41 @@
-"""A cache in an object store: read from a real S3 server, on loopback."""
+"""A cache in an object store: packed to, read from and verified at a real S3 server, on loopback."""
 
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
+import json
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 from corpora import feed_config, write_corpus
+from object_store import S3
 
 from myxtts.cache.open import open_cache, open_or_pack
 from myxtts.cache.remote import Remote
 from myxtts.cache.settings import PackSettings
 from myxtts.cache.shards import pack_shards
+from myxtts.cli import main
 from myxtts.corpus.read import open_corpus
 from myxtts.errors import CacheError
 
 
-class S3:
-    """moto's server in a process of its own, with a cache in it. What it holds dies with it."""
-
-    def __init__(self, folder: Path):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)]
-        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        self._put("bucket", b"", patience=120)
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                self._put(f"bucket/voice.cache/{path.relative_to(folder)}", path.read_bytes())
-
-    def _put(self, key: str, content: bytes, patience: float = 0) -> None:
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{key}", content, method="PUT")
-        request.add_header("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request")
-        request.add_header("Content-Type", "application/octet-stream")
-        until = time.monotonic() + patience
-        while True:
-            try:
-                urllib.request.urlopen(request, timeout=30).close()
-                return
-            except urllib.error.URLError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.2)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-
-@pytest.mark.slow
-def test_a_cache_is_read_from_an_object_store(tmp_path, monkeypatch):
+@pytest.fixture
+def packed(tmp_path):
+    """A corpus and its cache in three shards."""
     corpus, folder = write_corpus(tmp_path / "voice", 12), tmp_path / "voice.cache"
     with ThreadPoolExecutor(2) as executor:
         pack_shards(open_corpus(corpus), folder, PackSettings.from_config(feed_config().data), executor, shard_rows=4)
-    server = S3(folder)
-    named = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.port}", "AWS_REGION": "us-east-1"}
-    for name, value in {**named, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}.items():
+    return corpus, folder
+
+
+def use(server: S3, monkeypatch) -> None:
+    for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.mark.slow
+def test_a_cache_is_read_from_an_object_store(packed, tmp_path, monkeypatch):
+    _, folder = packed
+    server = S3(folder)
+    use(server, monkeypatch)
     try:
         remote = Remote("s3://bucket/voice.cache")
         assert remote.read("cache.json") == (folder / "cache.json").read_bytes()
@@ -72,5 +45,39 @@ def test_a_cache_is_read_from_an_object_store(tmp_path, monkeypatch):
         there, here = open_or_pack("s3://bucket/voice.cache", feed_config(mirror_dir=str(tmp_path))), open_cache(folder)
         assert there.id == here.id
         np.testing.assert_array_equal(there.frames(7), here.frames(7))
+    finally:
+        server.kill()
+
+
+@pytest.mark.slow
+def test_a_cache_is_packed_to_an_object_store_and_verified_there(packed, tmp_path, monkeypatch, capsys):
+    corpus, folder = packed
+    server = S3()
+    use(server, monkeypatch)
+    given = ["--json", "--set", f"data.mirror_dir={tmp_path / 'mirrors'}"]
+
+    def run(*words: str) -> tuple[int, dict]:
+        code = main([*map(str, words), *given])
+        return code, json.loads(capsys.readouterr().out)
+
+    address, characters = "s3://bucket/new.cache", ["--set", "data.text_tokens=characters"]
+    try:
+        code, summary = run("pack", corpus, "-o", address, "--shard-rows", "4", *characters)
+        assert (code, summary["cache"], summary["shards"]) == (0, address, 3)
+        files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        remote = Remote(address)
+        assert {name: remote.read(name) for name in remote.names()} == files
+        assert not list((tmp_path / "mirrors").glob("*.upload"))
+        assert run("info", address) == (0, summary)
+        assert run("verify", address) == (0, {"cache": address, "intact": True, "damaged": [], "unrepaired": []})
+        broken = bytearray(files["00001.cache/mel.npy"])
+        broken[-3] ^= 1
+        server.put("bucket/new.cache/00001.cache/mel.npy", bytes(broken))
+        code, result = run("verify", address)
+        assert code == 1
+        assert [(damage["file"], damage["utterance"]) for damage in result["damaged"]] == [("00001.cache/mel.npy", 7)]
+        assert run("pack", corpus, "-o", address, "--shard-rows", "6", "--rebuild", *characters)[0] == 0
+        assert run("verify", address)[1]["intact"]
+        assert not [name for name in remote.names() if name.startswith("00002")]  # of the cache with more shards
     finally:
         server.kill()

@@ -13,7 +13,7 @@ from fake_nvml import FakeNvml
 
 from myxtts.machine import description as description_room
 from myxtts.machine import sampler as sampler_room
-from myxtts.machine.cgroups import cgroup_limits
+from myxtts.machine.cgroups import cgroup_free_bytes, cgroup_limits
 from myxtts.machine.description import describe_disk, describe_machine
 from myxtts.machine.sampler import MachineSampler
 from myxtts.monitor import Monitor, start_monitor
@@ -248,3 +248,34 @@ def test_a_disk_that_cannot_be_described_is_not_an_error(monkeypatch, tmp_path):
     assert description == {
         "path": str(tmp_path / "not there yet"), "filesystem": None, "device": None, "rotational": None
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "free"),
+    [
+        (
+            {
+                "proc/self/cgroup": "0::/pod/box\n",
+                "sys/fs/cgroup/pod/box/memory.max": "1000\n",
+                "sys/fs/cgroup/pod/box/memory.current": "700\n",
+                "sys/fs/cgroup/pod/box/memory.stat": "anon 300\nactive_file 150\ninactive_file 250\n",
+                "sys/fs/cgroup/pod/memory.max": "max\n",
+                "sys/fs/cgroup/pod/memory.current": "5000\n",
+            },
+            700,
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:memory:/box\n",
+                "sys/fs/cgroup/memory/box/memory.limit_in_bytes": "1000\n",
+                "sys/fs/cgroup/memory/box/memory.usage_in_bytes": "900\n",
+                "sys/fs/cgroup/memory/box/memory.stat": "inactive_file 1\ntotal_inactive_file 100\n",
+            },
+            200,
+        ),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n"}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_container_has_left(tmp_path, files, free):
+    assert cgroup_free_bytes(tree(tmp_path, files)) == free

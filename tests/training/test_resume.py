@@ -36,6 +36,13 @@ def test_an_end_that_is_given_now_replaces_the_others(run):
     assert (training.minutes, training.steps, training.learning_rate) == (3.0, None, 0.01)
 
 
+@pytest.mark.parametrize(("before", "after"), [(1200, 1200), (None, "auto")])
+def test_a_frame_budget_that_was_found_stays(run, before, after):
+    XTTSConfig.from_dict({"data": {"frame_budget": before}}).to_yaml(run / "config.yaml")
+    assert with_settings_of(run, load(overrides=["data.frame_budget=auto"])).data.frame_budget == after
+    assert with_settings_of(run, load(overrides=["data.frame_budget=900"])).data.frame_budget == 900
+
+
 def test_a_run_that_was_not_started_or_lost_its_settings_has_those_given_now(run, tmp_path, caplog):
     config = load(overrides=["data.batch_size=8"])
     assert not is_started(tmp_path)

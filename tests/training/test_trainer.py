@@ -187,6 +187,23 @@ def test_a_run_in_two_lives_is_the_run_in_one(tmp_path, accumulation):
     assert bits(tmp_path / "one" / "checkpoints" / "last") == bits(tmp_path / "two" / "checkpoints" / "last")
 
 
+class Dies(StandInModel):
+    """In the middle of a step."""
+
+    def losses_of(self, batch, seed, step):
+        if int(step) == 3:
+            raise KeyboardInterrupt
+        return super().losses_of(batch, seed, step)
+
+
+def test_a_life_without_a_checkpoint_leaves_no_steps_in_the_history(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        train_plain(tmp_path, kind=Dies, steps=6, **EAGER)
+    assert [line["step"] for line in lines(tmp_path, "step")] == [1, 2, 3]
+    train_plain(tmp_path, steps=6, **EAGER)
+    assert [line["step"] for line in lines(tmp_path, "step")] == [1, 2, 3, 4, 5, 6]
+
+
 class FakeClock:
     """Named a fake: each look at it takes ten milliseconds, however busy this machine is."""
 
