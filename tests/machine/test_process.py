@@ -47,7 +47,8 @@ def test_memory_of_ones_own_is_counted_and_that_of_a_file_is_not(tmp_path):
     before = anonymous_bytes()
     mapped = np.load(path, mmap_mode="r")
     assert mapped.sum() == 16 << 20
-    with mmap.mmap(-1, 64 << 20) as own:  # not malloc's, which may have as much free from earlier tests
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    with mmap.mmap(-1, 64 << 20, flags=private) as own:  # not malloc's, which may have as much free from earlier tests
         own[:: mmap.PAGESIZE] = bytes([1]) * (len(own) // mmap.PAGESIZE)
         assert 60 << 20 < anonymous_bytes() - before < 80 << 20
     assert 0 < memory_available_share() < 1
