@@ -29,8 +29,11 @@ def launch(cache: Path, run: Path, *settings: str) -> subprocess.Popen:
 
 def wait_for_steps(run: Path, process: subprocess.Popen, more: int) -> None:
     before = len(losses(run)) if (run / "log.jsonl").exists() else 0
-    while process.poll() is None and not ((run / "log.jsonl").exists() and len(losses(run)) >= before + more):
-        time.sleep(0.1)
+    for _ in range(3000):
+        if process.poll() is not None or ((run / "log.jsonl").exists() and len(losses(run)) >= before + more):
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"{run} has made no {more} further steps in ten minutes")
 
 
 @pytest.mark.slow

@@ -174,10 +174,16 @@ def check_place(cache: Path) -> None:
 def refuse_to_lose(corpus: Corpus, cache: Path) -> None:
     """Packing again from one corpus would drop what others have brought."""
     try:
-        held = corpora_in(load_manifest(cache)) if (cache / MANIFEST).exists() else []
+        body = load_manifest(cache) if (cache / MANIFEST).exists() else None
     except CacheError:
         return  # damaged or of another format: then it is to be replaced
-    given = len(corpus.defaults.get("several", [corpus]))
+    if body is not None:
+        refuse_to_lose_of(corpus, cache, body)
+
+
+def refuse_to_lose_of(corpus: Corpus, cache: Path | str, body: dict[str, Any]) -> None:
+    """The same where the cache.json of `cache` is `body`."""
+    held, given = corpora_in(body), len(corpus.defaults.get("several", [corpus]))
     if given < len(held):
         raise CacheMismatch(
             f"{cache} holds {len(held)} corpora and would be packed again from {given}, which loses the others: name "
@@ -212,7 +218,7 @@ def refuse_unlike(
             "you want"
         )
     if digest_of(corpus) not in [part["digest"] for part in body["corpora"]]:
-        if len(corpora_in(body)) > 1:
+        if len(corpora_in(body)) > 1 and isinstance(cache, Path):
             cure = f"run 'myxtts add {corpus.folder} -o {cache}' for what is new in it"
         raise CacheMismatch(f"{corpus.folder} has changed since {cache} was packed: {cure}")
 

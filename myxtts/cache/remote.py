@@ -30,6 +30,7 @@ _PIECE_BYTES = 1 << 20
 _PERMANENT, _ABSENT = (400, 401, 403, 404, 410), (404, 410)
 PART_BYTES = 8 << 20  # of a file that is put there in parts; S3 wants at least 5 MB and at most 10,000 of them
 _PARTS_AT_ONCE = 4
+_TRIAL = ".myxtts-may-write"
 
 
 class Unreachable(CacheError):
@@ -111,7 +112,11 @@ class Remote:
                 f"{self.address} can be read but not written: pack into a folder, 'myxtts pack CORPUS -o CACHE --dask "
                 "local:2', and copy it to where that server has its files; or name an address s3://, gs:// or az://"
             )
-        self.delete(".myxtts-may-write")
+        import obstore
+
+        with self._errors_of(_TRIAL, "written"):
+            obstore.put(self._store, _TRIAL, b"may this be written?")
+        self.delete(_TRIAL)
 
     def put(self, name: str, path: Path) -> str:
         """Put a file there; the store's tag of its content, "" if it gives none."""
@@ -179,7 +184,7 @@ def _open_store(address: str) -> Any:
         from obstore import exceptions
         from obstore.store import from_url
     except ImportError:
-        raise MissingExtra("obstore", "remote", f"reading {address}") from None
+        raise MissingExtra("obstore", "remote", f"using {address}") from None
     from datetime import timedelta
 
     plain = os.environ.get("AWS_ENDPOINT_URL", os.environ.get("AWS_ENDPOINT", "")).startswith("http://")

@@ -26,20 +26,22 @@ import xxhash
 
 from myxtts.cache.format import MANIFEST, shard_number
 from myxtts.cache.manifest import load_manifest
-from myxtts.cache.pack import load_table, refuse_unlike
+from myxtts.cache.pack import load_table, refuse_to_lose_of, refuse_unlike
+from myxtts.cache.publish import building_folder
 from myxtts.cache.remote import PART_BYTES, Absent, Remote, Unreachable
 from myxtts.cache.settings import PackSettings
 from myxtts.cache.shards import pack_shards
 from myxtts.corpus.read import Corpus
 from myxtts.errors import CacheDamaged, CacheError, CacheLocked, CacheMismatch
 from myxtts.features.token_table import TokenTable
-from myxtts.files import fingerprint, hash_file, open_append, try_lock, write_whole
+from myxtts.files import fingerprint, hash_file, is_still, open_append, try_lock, write_whole
 
 log = logging.getLogger(__name__)
 
 _FILES_AT_ONCE = 4  # each in up to four parts of 8 MB: 128 MB of memory at most
 _PAUSES_SECONDS = (1.0, 2.0, 4.0, 8.0, 16.0)
-_AGAIN = "what has arrived stays: run the same command again to resume"
+_AGAIN = "run the same command again to resume, what has arrived is kept"
+_PACKED, _ARRIVED = "packed.cache", "arrived"
 
 Shown = Callable[[int, int], None]  # bytes that have arrived, of how many
 T = TypeVar("T")
@@ -61,16 +63,27 @@ def pack_to_address(
     remote, table = Remote(address), table or load_table(None)
     remote.refuse_to_write()
     with _own_folder(remote.address, mirrors) as folder:
-        if not rebuild and (body := _body_there(remote, folder)) is not None:
+        body, cache, options = _body_there(remote, folder, rebuild), folder / _PACKED, {"table": table, **options}
+        if body is not None and rebuild:
+            refuse_to_lose_of(corpus, address, body)
+        elif body is not None:
             refuse_unlike(corpus, address, body, settings, table)
+            _leave_nothing(folder)  # a run may have been killed when all had arrived
             return
-        cache, options = folder / "packed.cache", {"table": table, **options}
         try:
             pack_shards(corpus, cache, settings, executor, **options)
         except CacheMismatch:  # what an earlier run has left is of another state of the corpus
-            pack_shards(corpus, cache, settings, executor, rebuild=True, **options)
-        Upload(cache, remote, folder / "arrived").run(show)
-        shutil.rmtree(folder)
+            _leave_nothing(folder)
+            pack_shards(corpus, cache, settings, executor, **options)
+        Upload(cache, remote, folder / _ARRIVED).run(show)
+        _leave_nothing(folder)
+
+
+def _leave_nothing(folder: Path) -> None:
+    """But the folder itself, which is locked."""
+    shutil.rmtree(folder / _PACKED, ignore_errors=True)
+    shutil.rmtree(building_folder(folder / _PACKED), ignore_errors=True)
+    (folder / _ARRIVED).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -84,8 +97,8 @@ def _own_folder(address: str, mirrors: Path) -> Iterator[Path]:
     except OSError as error:
         raise CacheError(f"cannot pack in {folder}: {error.strerror}; set data.mirror_dir") from None
     try:
-        if not try_lock(descriptor):
-            raise CacheLocked(f"another process packs to {address} in {folder}: wait for it")
+        if not (try_lock(descriptor) and is_still(descriptor, folder)):
+            raise CacheLocked(f"another process is packing to {address} in {folder}: wait for it")
         yield folder
     finally:
         with contextlib.suppress(OSError):  # something is in it, to go on from; or it is gone
@@ -93,16 +106,22 @@ def _own_folder(address: str, mirrors: Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
-def _body_there(remote: Remote, folder: Path) -> dict[str, Any] | None:
-    """The cache.json of the cache that is at the address, None if there is none."""
+def _body_there(remote: Remote, folder: Path, rebuild: bool) -> dict[str, Any] | None:
+    """The cache.json of the cache that is at the address, None if there is none, or one that cannot be read is to be
+    replaced."""
     with tempfile.TemporaryDirectory(dir=folder) as there:
         try:
             write_whole(Path(there, MANIFEST), remote.read(MANIFEST), durable=False)
-            return load_manifest(Path(there))
         except Absent:
             return None
-        except CacheDamaged:
-            raise CacheDamaged(f"{remote.address}/{MANIFEST} is damaged: pack again with --rebuild") from None
+        try:
+            return load_manifest(Path(there))
+        except CacheError:
+            if rebuild:
+                return None
+            raise CacheDamaged(
+                f"{remote.address}/{MANIFEST} is damaged or of another version of MyXTTS: pack again with --rebuild"
+            ) from None
 
 
 class Upload:
@@ -142,7 +161,7 @@ class Upload:
                 self._note(name, tag)
                 return size
             log.warning("%s/%s arrived damaged and is sent again", self._remote.address, name)
-        raise CacheDamaged(f"{self._remote.address}/{name} arrived damaged twice: {_AGAIN}")
+        raise CacheDamaged(f"{self._remote.address}/{name} arrived damaged twice: check the connection; {_AGAIN}")
 
     def _hash_there(self, name: str) -> str:
         digest = xxhash.xxh3_128()

@@ -16,7 +16,7 @@ from myxtts.cache.manifest import load_manifest
 from myxtts.cache.mirror import file_bytes
 from myxtts.cache.remote import Absent, Remote, Unreachable
 from myxtts.cache.verify import Damage, VerifyProgress, verify, verify_shard, verify_shards
-from myxtts.errors import CacheDamaged, CacheError
+from myxtts.errors import CacheError
 from myxtts.files import open_new
 
 log = logging.getLogger(__name__)
@@ -40,8 +40,8 @@ def _verify(remote: Remote, folder: Path, progress: VerifyProgress | None) -> li
     (folder / MANIFEST).write_bytes(remote.read(MANIFEST))
     try:
         body = load_manifest(folder)
-    except CacheDamaged:
-        return [Damage(MANIFEST, "is damaged")]
+    except CacheError:
+        return [Damage(MANIFEST, "is damaged or of another version of MyXTTS")]
     if "shards" in body:
         return verify_shards(folder, body, progress, functools.partial(_check_shard, remote))
     _fetch_files(remote, "", folder, progress)

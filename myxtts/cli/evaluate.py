@@ -51,11 +51,12 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.evaluation.judges import find_judges
     from myxtts.evaluation.subjects import cache_subject, voices_subject
     from myxtts.inference.speakers import find_speaker, load_speaker
-    from myxtts.inference.vocoder import find_vocoder
+    from myxtts.inference.vocoder import default_vocoder, find_vocoder
 
     held_out: Any = _held_out(arguments) if arguments.data else None
-    synthesizer = load_speaker(find_speaker(arguments.model))
-    vocoder = find_vocoder(arguments.vocoder or synthesizer.vocoder)
+    folder = find_speaker(arguments.model)
+    vocoder = find_vocoder(arguments.vocoder or default_vocoder(folder))
+    synthesizer = load_speaker(folder, vocoder)
     if arguments.voices:
         each, texts = arguments.sentences or _EACH_VOICE, held_out and held_out[:2]
         subject = voices_subject(synthesizer, arguments.voices, each, arguments.language, texts)

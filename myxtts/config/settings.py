@@ -160,7 +160,7 @@ def _checked(name: str, key: _Key, value: Any) -> Any:
     if isinstance(value, str) and not name.endswith(_PATHS) and not _is_text(value):
         raise ConfigError(f"{name} is {_show(value)}, which is not UTF-8: type it again, or give another one")
     if isinstance(value, str) and "\0" in value:
-        raise ConfigError(f"{name} is {_show(value)}, which holds a NUL: no text and no name of a file has one")
+        raise ConfigError(f"{name} is {_show(value)}, which contains a NUL character: take it out")
     outside = isinstance(value, int | float) and not isinstance(value, bool) and not _within(value, key.low, key.high)
     if outside or (key.choices and isinstance(value, str) and value not in key.choices):
         hint = nearest(value, key.choices) if key.choices and isinstance(value, str) else ""

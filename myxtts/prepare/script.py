@@ -78,7 +78,7 @@ def _decode(path: Path, data: bytes) -> str:
         return data.decode("utf-16", "replace")
     if b"\0" in data[:_LOOK_BYTES]:  # every other byte of a Latin text; valid UTF-8, too
         raise PrepareError(
-            f"the text {path} has zero bytes, as UTF-16 without its mark has: convert it, for example by "
+            f"the text {path} contains NUL bytes, like UTF-16 without a byte-order mark: convert it, for example by "
             f"iconv -f UTF-16LE -t UTF-8 {path.name} > utf8.txt"
         )
     try:

@@ -8,10 +8,10 @@ which has to ask for the 8 MB again: every ten seconds that is nothing.
 from __future__ import annotations
 
 import ctypes
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
+
+from myxtts.machine import process
 
 _MOST_OFTEN_SECONDS, _WORTH_BYTES = 10.0, 8 << 20
 
@@ -23,18 +23,28 @@ class Memory:
         self._clock, self._again_at, self._held = clock, clock() + _MOST_OFTEN_SECONDS, 0
         self._trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
 
+    def much_is_free(self) -> None:
+        """Next time it is worth it, whatever is held."""
+        self._held = -_WORTH_BYTES
+
     def give_back(self) -> float | None:
         """Where it is worth it, and not too often. Returns after how many seconds to call it again; None if never."""
-        if self._trim is None or resident_bytes() < self._held + _WORTH_BYTES:
+        if self._trim is None or (now := resident_bytes()) is None:
+            return None
+        self._held = min(self._held, now)
+        if now < self._held + _WORTH_BYTES:
             return None
         wait = self._again_at - self._clock()
         if wait > 0:
             return wait
         self._trim(0)
-        self._held, self._again_at = resident_bytes(), self._clock() + _MOST_OFTEN_SECONDS
+        self._held, self._again_at = resident_bytes() or 0, self._clock() + _MOST_OFTEN_SECONDS
         return None
 
 
-def resident_bytes() -> int:
-    pages = Path("/proc/self/statm").read_text().split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+def resident_bytes() -> int | None:
+    """None where the system does not say, as where no more files may be opened: a server lives on without it."""
+    try:
+        return process.resident_bytes()
+    except OSError:
+        return None

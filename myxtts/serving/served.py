@@ -18,6 +18,7 @@ from myxtts.errors import SpeechError
 from myxtts.files import hash_file
 from myxtts.inference.export_description import ACOUSTIC, is_exported
 from myxtts.inference.speakers import find_speaker, load_speaker
+from myxtts.inference.vocoder import Vocoder, default_vocoder, find_vocoder
 from myxtts.models.description import ModelDescription, weights_file
 from myxtts.models.format import VOICE
 from myxtts.serving.memory import Memory
@@ -69,7 +70,7 @@ class Loaded:
 
 
 class Served:
-    def __init__(self, given: list[str], memory_bytes: float, idle_seconds: float):
+    def __init__(self, given: list[str], memory_bytes: float, idle_seconds: float, vocoder: str | Path | None = None):
         self.known = {known.name: known for known in map(_know, given)}
         if len(self.known) < len(given):
             raise SpeechError(
@@ -82,6 +83,9 @@ class Served:
                 )
         self._memory_bytes, self._idle_seconds, self._memory = memory_bytes, idle_seconds, Memory()
         self._loaded: dict[str, Loaded] = {}
+        self._vocoder, self._vocoders = vocoder, dict[str, Vocoder]()
+        for name in self.known:  # what is wrong with it is said now
+            self.vocoder_of(name)
 
     def find(self, name: str) -> Known:
         if name not in self.known:
@@ -90,6 +94,12 @@ class Served:
                 404, f"the model {name[:80]!r} is not served: choose one of {served}", "model", "model_not_found"
             )
         return self.known[name]
+
+    def vocoder_of(self, name: str) -> Vocoder:
+        """The one that speaks for a model; its weights are read when the model is loaded."""
+        if name not in self._vocoders:
+            self._vocoders[name] = find_vocoder(self._vocoder or default_vocoder(self.known[name].folder))
+        return self._vocoders[name]
 
     @property
     def first(self) -> Known:
@@ -128,7 +138,7 @@ class Served:
     def _load(self, known: Known) -> Loaded:
         self._make_room(known)
         started = time.monotonic()
-        synthesizer = load_speaker(known.folder)
+        synthesizer = load_speaker(known.folder, self.vocoder_of(known.name))
         own = synthesizer.hear() if known.has_voice else None
         model = self._loaded[known.name] = Loaded(synthesizer, known.fingerprint(), own)
         _log.info("loaded %s in %.1f s", known.name, time.monotonic() - started)
@@ -147,6 +157,7 @@ class Served:
     def _unload(self, name: str) -> None:
         del self._loaded[name]
         gc.collect()  # a Keras model is a circle of references
+        self._memory.much_is_free()
         _log.info("unloaded %s", name)
 
 

@@ -52,8 +52,8 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> dict[str, A
         kept = "with" if settings.api_key else "without"
         _log.warning("%s is reachable from other machines, %s an API key and unencrypted", settings.host, kept)
     metrics = Metrics()
-    served = Served(settings.models, settings.memory_gb * 1e9, settings.unload_minutes * 60)
-    speaking = Speaking(served, Voices(settings.voices), settings.vocoder, metrics)
+    served = Served(settings.models, settings.memory_gb * 1e9, settings.unload_minutes * 60, settings.vocoder)
+    speaking = Speaking(served, Voices(settings.voices), metrics)
     worker = Worker(settings.queue, served.tidy)
     metrics.gauges["myxtts_queue"] = "requests being spoken or waiting", lambda: len(worker)
     metrics.gauges["myxtts_models_loaded"] = "models in memory", lambda: len(served.loaded())

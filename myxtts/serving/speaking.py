@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from myxtts.errors import SpeechError
 from myxtts.features.mel import SAMPLE_RATE
 from myxtts.inference.reference import Reference
 from myxtts.inference.request import check_seed
-from myxtts.inference.vocoder import default_vocoder, find_vocoder
 from myxtts.serving.encoding import Audio, Limiter, check_format, make_encoder, to_pcm
 from myxtts.serving.metrics import Metrics
 from myxtts.serving.order import OWN_VOICE, Order
@@ -23,11 +21,8 @@ from myxtts.serving.voices import Tensors, Voices, to_tensors
 class Speaking:
     """The generators run on the worker's thread; `check` is for before that."""
 
-    def __init__(self, served: Served, voices: Voices, vocoder: str | Path | None, metrics: Metrics):
+    def __init__(self, served: Served, voices: Voices, metrics: Metrics):
         self.served, self.voices, self._metrics = served, voices, metrics
-        self._vocoders = {
-            name: find_vocoder(vocoder or default_vocoder(known.folder)) for name, known in served.known.items()
-        }
 
     def check(self, order: Order) -> None:
         """What can be known without the model."""
@@ -38,7 +33,7 @@ class Speaking:
         elif not known.has_voice:
             raise invalid(f"{order.model} has no voice of its own: add one at /v1/audio/voices", "voice")
         try:
-            check_seed(order.seed, self._vocoders[order.model])
+            check_seed(order.seed, self.served.vocoder_of(order.model))
         except SpeechError as error:
             raise invalid(str(error), "seed") from None
 
@@ -66,7 +61,7 @@ class Speaking:
         limit, samples, worked = Limiter(), 0, 0.0
         with self.served.use(order.model) as loaded:
             started = time.perf_counter()
-            vocoder = self._vocoders[order.model]
+            vocoder = self.served.vocoder_of(order.model)
             options: dict[str, Any] = {"language": order.language, "speed": order.speed, "seed": order.seed}
             for audio in loaded.synthesizer.sound(order.text, self._voice(order, loaded), vocoder=vocoder, **options):
                 if not samples:

@@ -16,7 +16,6 @@ from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
 
 from myxtts.errors import MyXTTSError
-from myxtts.inference.vocoder import DEFAULT_VOCODER
 from myxtts.serving.app import Api, make_app
 from myxtts.serving.metrics import Metrics
 from myxtts.serving.problems import Problem, invalid
@@ -77,7 +76,7 @@ class _Programs:
         self._known, self._app = list(stage.known), self._make()
 
     def _make(self) -> Starlette:
-        speaking = Speaking(self._stage, Voices(None), DEFAULT_VOCODER, self._metrics)
+        speaking = Speaking(self._stage, Voices(None), self._metrics)
         api = Api(speaking, self._worker, self._metrics, _MOST_CHARS)
         return make_app(api, self._metrics, None, _MOST_CHARS)
 

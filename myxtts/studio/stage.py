@@ -15,7 +15,7 @@ from typing import Any
 
 from myxtts.errors import CheckpointError
 from myxtts.inference.speech import Speech, join
-from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
+from myxtts.inference.vocoder import DEFAULT_VOCODER
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
 from myxtts.models.shipped import BASE
 from myxtts.serving.problems import Problem, invalid
@@ -54,8 +54,8 @@ class Wish:
 
 class Stage(Served):
     def __init__(self, workshop: Workshop):
-        super().__init__([BASE], _MEMORY_BYTES, _IDLE_SECONDS)
-        self._workshop, self._vocoder = workshop, find_vocoder(DEFAULT_VOCODER)
+        super().__init__([BASE], _MEMORY_BYTES, _IDLE_SECONDS, DEFAULT_VOCODER)
+        self._workshop = workshop
         self._base = self.known[BASE]
         self._in_memory: dict[str, Known] = {}  # what is loaded, as it was known then
 
@@ -114,7 +114,7 @@ class Stage(Served):
         with self.use(wish.model) as loaded:
             heard = loaded.own_voice if wish.like is None else loaded.synthesizer.hear(references(wish.like))
             loaded_ms = (time.perf_counter() - started) * 1e3
-            options = {"language": wish.language, "speed": wish.speed, "vocoder": self._vocoder}
+            options = {"language": wish.language, "speed": wish.speed, "vocoder": self.vocoder_of(wish.model)}
             pieces = []
             for piece in loaded.synthesizer.stream(wish.text, heard, **options):
                 pieces.append(piece)
@@ -136,10 +136,18 @@ class Stage(Served):
         folder, name = self._workshop.spoken, secrets.token_hex(8)
         folder.mkdir(exist_ok=True)
         speech.save(folder / f"{name}.wav")
-        kept = sorted(folder.glob("*.wav"), key=lambda path: path.stat().st_mtime)
+        kept = sorted(folder.glob("*.wav"), key=_written_at)
         for old in kept[:-_KEPT]:
             old.unlink(missing_ok=True)
         return name
+
+
+def _written_at(path: Path) -> float:
+    """Of one that was deleted meanwhile: never."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def references(voice: Voice) -> list[Path]:

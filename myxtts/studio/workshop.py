@@ -115,13 +115,12 @@ class Workshop:
     def delete(self, voice: Voice) -> None:
         """All that belongs to it. Sentences that were spoken do not say in whose voice: they go too."""
         try:
-            gone = voice.folder.rename(self.folder / f".{voice.name}.deleted-by-myxtts")
-            for folder in (self.spoken, gone):
-                if folder.is_dir():
-                    shutil.rmtree(folder)
+            shutil.rmtree(voice.folder.rename(self.folder / f".{voice.name}.deleted-by-myxtts"))
+            for sound in self.spoken.glob("*.wav"):  # the folder stays: another sentence may be on its way into it
+                sound.unlink(missing_ok=True)
         except OSError as error:
             left = f"remove what is left of it in {self.folder}"
-            raise Problem(500, f"{voice.name} was not deleted whole ({error}): {left}") from None
+            raise Problem(500, f"{voice.name} was not completely deleted ({error}): {left}") from None
 
     def _free(self, name: str) -> Path:
         taken = {"spoken", *(path.name for path in self.folder.iterdir())}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ class HostMemory:
         try:
             forget_peak()
         except OSError as error:
-            raise TrainingError(f"the kernel does not tell the peak of memory ({error.strerror}): {_INSTEAD}") from None
+            raise TrainingError(f"the kernel does not report peak memory use ({error.strerror}): {_INSTEAD}") from None
         self._before = resident_bytes()
 
     def free_bytes(self) -> int:
@@ -54,9 +55,9 @@ class GpuMemory:
         gpus = Gpus()
         try:
             if free := gpus.free_bytes():
-                return min(free)
+                return min(_of_those(self._devices, free))
             why = gpus.reason or "its driver does not say"
-            raise TrainingError(f"how much memory the GPU has free is not known ({why}): {_INSTEAD}")
+            raise TrainingError(f"the GPU's free memory is unknown ({why}): {_INSTEAD}")
         finally:
             gpus.close()
 
@@ -74,6 +75,17 @@ def memory_of(crew: Crew) -> HostMemory | GpuMemory:
     own = [device for device in [first_gpu()] if device] if crew.replicas is None else crew.replicas.devices
     gpus = [device for device in own if "GPU" in device]
     return GpuMemory(gpus) if gpus else HostMemory()
+
+
+def _of_those(devices: Sequence[str], free: list[int]) -> list[int]:
+    """What these GPUs have, among all that NVML sees, which knows nothing of CUDA_VISIBLE_DEVICES; where the two cannot
+    be matched, what any has."""
+    visible = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
+    numbers = [int(device.rpartition(":")[2]) for device in devices]
+    places = [visible[number] if number < len(visible) else str(number) for number in numbers] if visible else numbers
+    if all(str(place).isdigit() and int(place) < len(free) for place in places):
+        return [free[int(place)] for place in places]
+    return free
 
 
 def _short(device: str) -> str:

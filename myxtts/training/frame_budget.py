@@ -63,7 +63,7 @@ class FrameBudget:
     frames_per_second: float
 
     def describe(self, useful_share: float) -> str:
-        bound = f"; more fits, but an epoch shall have {_EPOCH_BATCHES} batches" if self.capped else ""
+        bound = f"; more would fit, but an epoch needs at least {_EPOCH_BATCHES} batches" if self.capped else ""
         return (
             f"data.frame_budget: auto is {self.frames} padded frames a batch, {self.frames // self.longest} of the "
             f"longest utterances: {self.needed_bytes / 1e9:.2f} GB of the {self.allowed_bytes / 1e9:.2f} GB that a "
@@ -119,8 +119,9 @@ class Probe:
             one = self._take(self._specs[-1], 1, bar)
             if one.n_bytes > allowed:
                 raise TrainingError(
-                    f"one utterance of {longest} frames takes {one.n_bytes / 1e9:.2f} GB, and {allowed / 1e9:.2f} GB "
-                    f"of {self._memory.name} may be taken: set a smaller data.max_mel_frames or model.size"
+                    f"one utterance of {longest} frames takes {one.n_bytes / 1e9:.2f} GB, and a step may use "
+                    f"{allowed / 1e9:.2f} GB of the {self._memory.name}: set a smaller data.max_mel_frames or "
+                    "model.size"
                 )
             rows = min(_ROWS, max(int(allowed // max(one.n_bytes, 1)), 1))
             several, rate = self._take(self._specs[-1], rows, bar), self._frames_per_second(rows)

@@ -30,6 +30,8 @@ def with_settings_of(run: Path, config: XTTSConfig) -> XTTSConfig:
         log.warning("%s resumes with the settings given now alone: %s", run, error)
         return config
     log.info("%s resumes with the settings in its config.yaml%s", run, _given_now(config))
+    if _given(config.data, before.data) != config.data.given.keys():
+        log.info("data.frame_budget stays %s, as in config.yaml: a run has one", before.data.frame_budget)
     ends = _ENDS if _ENDS & config.training.given.keys() else set()
     sections: dict[str, Any] = {
         "data": config.data.filled(before.data.to_dict(), _given(config.data, before.data)),

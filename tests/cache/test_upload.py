@@ -105,7 +105,9 @@ def test_a_store_that_is_away_is_tried_again_and_then_named(corpus, store, tmp_p
         pack(corpus, tmp_path)
         assert len(open_cache(store)) == 10
         away["times"] = 10**6
-        with pytest.raises(CacheError, match="nobody answers; what has arrived stays: run the same command again"):
+        with pytest.raises(
+            CacheError, match="nobody answers; run the same command again to resume, what has arrived is kept"
+        ):
             pack(corpus, tmp_path, rebuild=True)
     assert not (store / MANIFEST).exists()  # the old list is gone: nobody takes a mixture for a cache
 
@@ -142,6 +144,38 @@ def test_a_corpus_that_has_changed_is_packed_again_when_asked(corpus, store, tmp
     assert not (store / "00002.cache" / MANIFEST).exists()  # of the cache that had three shards
 
 
+def test_packing_again_from_fewer_corpora_is_refused(corpus, store, tmp_path, capsys):
+    other = write_corpus(tmp_path / "other", 5, (0.3, 0.5))
+    settings = ["--set", f"data.mirror_dir={tmp_path / 'mirrors'}", "--set", "data.text_tokens=characters"]
+    assert main(["pack", str(corpus), str(other), "-o", ADDRESS, *settings]) == 0
+    assert main(["pack", str(corpus), "-o", ADDRESS, "--rebuild", *settings]) == 2
+    assert f"{ADDRESS} holds 2 corpora and would be packed again from 1" in capsys.readouterr().err
+    assert len(open_cache(store)) == 15
+
+
+def test_a_run_killed_when_all_had_arrived_leaves_nothing_once_it_is_repeated(corpus, store, tmp_path, monkeypatch):
+    def die(self, kept):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(upload.Upload, "_clear", die)
+        with pytest.raises(KeyboardInterrupt):
+            pack(corpus, tmp_path)
+    assert any((tmp_path / "mirrors").iterdir())
+    pack(corpus, tmp_path)
+    assert not any((tmp_path / "mirrors").iterdir())
+
+
+def test_a_bucket_that_is_not_there_is_named_before_anything_is_packed(corpus, store, tmp_path, monkeypatch):
+    def absent(*_, **__):
+        raise FileNotFoundError("mock: no such bucket")
+
+    monkeypatch.setattr(obstore, "put", absent)
+    with pytest.raises(CacheError, match="no such bucket; check the address"):
+        pack(corpus, tmp_path)
+    assert not (tmp_path / "mirrors").exists()
+
+
 def test_every_byte_at_an_address_is_verified(corpus, store, tmp_path, monkeypatch):
     monkeypatch.setattr(verifying, "_PAUSE_SECONDS", 0.0)
     pack(corpus, tmp_path)
@@ -160,7 +194,9 @@ def test_every_byte_at_an_address_is_verified(corpus, store, tmp_path, monkeypat
     assert damages[2] == "00002.cache/audio.npy is missing"
     assert shown[-1][0] == shown[-1][1]
     (store / MANIFEST).write_bytes(b"{}")
-    assert [str(damage) for damage in verify_address(ADDRESS, mirrors)] == [f"{MANIFEST} is damaged"]
+    assert [str(damage) for damage in verify_address(ADDRESS, mirrors)] == [
+        f"{MANIFEST} is damaged or of another version of MyXTTS"
+    ]
     (store / MANIFEST).unlink()
     with pytest.raises(CacheError, match="cache.json cannot be read"):
         verify_address(ADDRESS, mirrors)

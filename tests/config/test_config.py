@@ -201,7 +201,7 @@ def test_a_name_that_is_not_utf8_is_refused_and_a_path_is_not():
 
 @pytest.mark.parametrize("key", ["data.dataset_path", "data.speaker", "training.run_dir"])
 def test_a_nul_in_a_text_is_refused_before_the_system_is_asked(key):
-    with pytest.raises(ConfigError, match="holds a NUL"):
+    with pytest.raises(ConfigError, match="contains a NUL character"):
         load(overrides=[f'{key}="a\\0b"'])
 
 

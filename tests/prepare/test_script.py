@@ -47,7 +47,7 @@ def test_utf_16_and_a_byte_order_mark_are_read(tmp_path):
     [
         ("Café".encode("cp1252"), "not UTF-8 .*iconv"),
         ("سلام".encode("cp1256"), "not UTF-8 .*windows-1256"),
-        ("Good morning.".encode("utf-16-le"), "zero bytes, .*iconv -f UTF-16LE"),
+        ("Good morning.".encode("utf-16-le"), "contains NUL bytes, .*iconv -f UTF-16LE"),
         (b"%PDF-1.7 ...", "is a PDF: save it as plain text"),
         (b"PK\x03\x04 ...", "is a Word file, an e-book or an archive"),
         (b"", "no words"),

@@ -67,7 +67,8 @@ def test_of_a_deleted_voice_nothing_is_left(workshop, voice, tone):
     workshop.spoken.mkdir()
     (workshop.spoken / "0123456789abcdef.wav").write_bytes(tone)  # in whose voice nobody knows
     workshop.delete(voice)
-    assert [path.name for path in workshop.folder.iterdir()] == ["tom"]
+    assert sorted(path.name for path in workshop.folder.iterdir()) == ["spoken", "tom"]
+    assert not any(workshop.spoken.iterdir())
     assert workshop.voices() == [other]
     assert workshop.create("Anna", "en-us", "my own").name == "anna"
 

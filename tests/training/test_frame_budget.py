@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tensorflow as tf
@@ -93,11 +94,11 @@ def test_a_small_corpus_is_not_taken_in_two_bites(voice_cache, monkeypatch):
     budget = budget_with(monkeypatch, voice_cache, MockMemory(10**12))
     assert budget.capped
     assert budget.frames <= int(Cache(voice_cache).columns["n_frames"].sum()) // 8
-    assert "an epoch shall have 8 batches" in budget.describe(0.9)
+    assert "an epoch needs at least 8 batches" in budget.describe(0.9)
 
 
 def test_memory_for_no_utterance_at_all_is_said(voice_cache, monkeypatch):
-    with pytest.raises(TrainingError, match="one utterance of .* frames takes .* GB of mock memory may be taken"):
+    with pytest.raises(TrainingError, match="one utterance of .* frames takes .* GB, and a step may use .* GB of the"):
         budget_with(monkeypatch, voice_cache, MockMemory(FIXED))
 
 
@@ -140,6 +141,20 @@ def test_of_several_gpus_the_one_that_takes_most_and_the_one_with_least_count(mo
     monkeypatch.setattr(nvml, "_package", lambda: FakeNvml(1, fails=["nvmlDeviceGetMemoryInfo"]))
     with pytest.raises(TrainingError, match="set data.frame_budget to a number"):
         memory.free_bytes()
+
+
+class OneIsFull(FakeNvml):
+    """The first GPU is somebody else's."""
+
+    def nvmlDeviceGetMemoryInfo(self, handle):
+        return SimpleNamespace(total=24 << 30, used=24 << 30 if handle == "handle 0" else 1 << 30)
+
+
+@pytest.mark.parametrize(("visible", "free"), [("1", 23 << 30), ("1,0", 23 << 30), ("0", 0), ("GPU-5ebe9d48", 0)])
+def test_a_gpu_that_does_not_train_does_not_count(monkeypatch, visible, free):
+    monkeypatch.setattr(nvml, "_package", lambda: OneIsFull(2))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert GpuMemory(["/device:GPU:0"]).free_bytes() == free
 
 
 # ---- by the command ------------------------------------------------------------------------------------------------
