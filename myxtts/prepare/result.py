@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from myxtts.files import write_whole
+from myxtts.files import place_of, write_whole
 from myxtts.prepare.cutting import write_slices
 from myxtts.prepare.decisions import Decisions, apply
 from myxtts.prepare.rows import Difference, Row, rows_of
@@ -130,7 +130,7 @@ def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _clear(folder: Path, used: set[str]) -> None:
-    """Files of rows that are no more: joined, split, or cut otherwise."""
-    for path in folder.glob("*.wav"):
-        if path.name not in used:
+    """Files of rows that are no more: joined, split, or cut otherwise; and what a kill has left half written."""
+    for path in folder.iterdir():
+        if path.name not in used and place_of(path.name).endswith(".wav"):
             path.unlink()

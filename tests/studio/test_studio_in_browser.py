@@ -165,7 +165,8 @@ def test_from_an_empty_page_to_a_spoken_sentence(open_page, folder):
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Delete: Demo").click()
     page.get_by_role("heading", name="Your voices").wait_for(state="detached")
-    assert os.listdir(folder) == []
+    assert os.listdir(folder) == ["spoken"]
+    assert os.listdir(folder / "spoken") == []
     end_studio(studio)
 
 
