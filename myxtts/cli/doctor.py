@@ -52,14 +52,7 @@ def run(arguments: argparse.Namespace) -> Result:
         compared = compare(*arguments.compare)
         return 0, compared.to_dict(), str(compared)
     if arguments.run_dir is not None:
-        from myxtts.doctor.history import explain
-
-        past = explain(arguments.run_dir)
-        if arguments.html:
-            from myxtts.report.run import write_run_report
-
-            write_run_report(arguments.run_dir, arguments.html)
-        return (0 if past.healthy else 1), past.to_dict(), str(past)
+        return _explain_run(arguments)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     config = load_config_with_data(arguments, "--run RUN, ")
     step_ms = _step_ms(arguments)
@@ -91,6 +84,17 @@ def run(arguments: argparse.Namespace) -> Result:
     if output is not None and diagnosis.cures:
         text += f"\n\n{done}" if done else "\n\nno setting applies this cure: change it in your own code"
     return (0 if (done.after if done else diagnosis).healthy else 1), result, text
+
+
+def _explain_run(arguments: argparse.Namespace) -> Result:
+    from myxtts.doctor.history import explain
+
+    past = explain(arguments.run_dir)
+    if arguments.html:
+        from myxtts.report.run import write_run_report
+
+        write_run_report(arguments.run_dir, arguments.html)
+    return (0 if past.healthy else 1), past.to_dict(), str(past)
 
 
 def _step_ms(arguments: argparse.Namespace) -> float | None:

@@ -126,21 +126,22 @@ def run(arguments: argparse.Namespace) -> Result:
     options = {"replan": arguments.replan, "resume_command": _same_command(), "last_words": words}
     with MachineSampler(), KeptReport(folder) if chief else nullcontext():
         result = start_training(config, cache, validation, folder, **options)
+    code = 130 if result["interrupted"] else 0
     if cluster is not None and not chief:
-        return (
-            (130 if result["interrupted"] else 0),
-            result,
-            f"worker {cluster.rank}: step {result['step']}, {result['why']}",
-        )
+        return code, result, f"worker {cluster.rank}: step {result['step']}, {result['why']}"
+    return code, result, _describe(result, folder, config)
+
+
+def _describe(result: dict[str, Any], folder: Path, config: Any) -> str:
+    """How a run ended, and what to type next."""
     best, by = result["best"], config.training.best_by
     option = "--vocoder" if config.model.part == "vocoder" else "--model"
-    text = (
+    return (
         f"{folder}: step {result['step']} after {result['seconds'] / 60:.1f} min, {result['why']}"
         + (f"; best at step {best['step']}, {by} {best[by]:.3f}" if best else "")
         + f"; the step waited {result['stall']:.1%} of its time for data: {folder}/report.html\n"
         f"next: myxtts say 'Hello.' {option} {folder} -o hello.wav"
     )
-    return (130 if result["interrupted"] else 0), result, text
 
 
 def _devices(text: str) -> int | str:

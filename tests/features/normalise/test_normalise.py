@@ -40,7 +40,6 @@ def test_a_text_without_anything_to_read_comes_back_as_it_is(language):
     assert normalise(text, language) == text
 
 
-@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(BITS), max_size=20), st.sampled_from([*CODES, "tr", "ja", "sw", "qq"]))
 def test_no_figures_are_left_and_nothing_crashes(bits, language):
