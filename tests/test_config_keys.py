@@ -445,6 +445,7 @@ TABLE = {
     "training.clip_norm": (1e-3, run),
     "training.ema_decay": (0.0, run),
     "training.gradient_accumulation_steps": (2, run),
+    "training.vary_voices": (1.0, run),
     "training.devices": (2, devices),
     "training.worker_deadline_seconds": (6.0, deadline),
     "training.precision": ("bfloat16", precision),

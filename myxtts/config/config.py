@@ -145,6 +145,13 @@ class TrainingConfig(Settings):
     worker_deadline_seconds: float = setting(
         45.0, "With several workers: one that is silent or stuck for longer ends the run for all.", 5, 86400
     )
+    vary_voices: float = setting(
+        0.0,
+        "Share of the clips that are heard in another colour, with their reference: for a base that shall follow "
+        "voices unlike those it learns from.",
+        0,
+        1,
+    )
     precision: str = setting(
         "auto",
         "What the model computes in. auto: bfloat16 where the hardware computes in it, float16 on older GPUs.",

@@ -16,7 +16,7 @@ _PREDICTOR_BLOCKS = 3
 _INT, _FLOAT = TensorProto.INT64, TensorProto.FLOAT
 
 
-def add_acoustic(graph: Graph, size: Size) -> None:
+def add_acoustic(graph: Graph, size: Size, follows_pitch: bool) -> None:
     """tokens int64 [tokens], language int64 [1], vector [1, dim], latents [n, dim], speed [1], octaves_up [1] ->
     mel [frames, mels]."""
     tokens, language = graph.input("tokens", np.int64, "tokens"), graph.input("language", np.int64, 1)
@@ -26,6 +26,8 @@ def add_acoustic(graph: Graph, size: Size) -> None:
     hidden, mu = _read(graph, tokens, language, vector, latents, size)
     token, place, frames = _places(graph, _durations(graph, hidden, vector, speed))
     hidden, mu = graph("Gather", hidden, token), graph("Gather", mu, token)
+    if follows_pitch:
+        octaves_up = graph("Add", octaves_up, graph("Slice", vector, [-1], [size.voice_dim], [1]))
     harmonics = _harmonics(graph, hidden, place, vector, octaves_up, size)
     seen = graph("Concat", hidden, mu, place, harmonics, axis=1)
     added = _decode(graph, seen, vector, latents, size)

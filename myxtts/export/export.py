@@ -46,8 +46,9 @@ def export_onnx(model: Path, folder: Path, vocoder: str = "neural", int8: bool =
         add(graph)
         write_whole(folder / name, graph.to_bytes(notes))
 
-    write(ACOUSTIC, own, lambda graph: add_acoustic(graph, size))
-    write(REFERENCE, own, lambda graph: add_reference(graph, size, description.reference_frames))
+    frames, follows = description.reference_frames, description.follows_pitch
+    write(ACOUSTIC, own, lambda graph: add_acoustic(graph, size, follows))
+    write(REFERENCE, own, lambda graph: add_reference(graph, size, frames, follows))
     if sound is not None:
         learnt = weights.load(weights_file(sound))
         write(VOCODER, learnt, add_vocoder if kind == OURS else add_hifigan)

@@ -1,4 +1,4 @@
-"""models/pitch.py as nodes of a graph: the pitch [frames, 2] of a mel, and the harmonics of a pitch."""
+"""models/pitch.py as nodes of a graph: the pitch [frames, 2] of a mel, that of a voice, the harmonics of a pitch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from onnx import TensorProto
 from myxtts.export.graph import Graph
 from myxtts.models.pitch_table import (
     AROUND_FRAMES,
+    HARDLY_VOICED,
     LOWEST,
     NEAR_FRAMES,
     PULL,
     QUIET,
     STEPS,
+    TYPICAL_OCTAVES,
     UNVOICED,
+    USUAL_OCTAVES,
+    USUAL_WEIGHT,
     VOICED,
     matcher,
     ripples,
@@ -27,7 +31,7 @@ from myxtts.models.pitch_table import (
 def pitch_of(graph: Graph, mel: str) -> str:
     fit, octaves = _fit(graph, mel), table_octaves()
     first = graph("Gather", octaves, graph("ArgMax", fit, axis=1, keepdims=0))
-    height = graph("Relu", graph("Sub", graph("ReduceMax", fit, axes=[1], keepdims=0), 0.4))
+    height = graph("Relu", graph("Sub", graph("ReduceMax", fit, axes=[1], keepdims=0), HARDLY_VOICED))
     sure = graph("Add", graph("Mul", height, height), 1e-6)
     around = _mean_around(graph, first, sure, np.ones(2 * AROUND_FRAMES + 1))
     away = graph("Abs", graph("Sub", octaves[None], graph("Unsqueeze", around, [1])))
@@ -41,16 +45,34 @@ def pitch_of(graph: Graph, mel: str) -> str:
     return columns(graph, mixed, voiced)
 
 
+def typical_pitch(graph: Graph, crops: str, inside: str) -> str:
+    """Log-mel [crops, frames, mels], inside [crops, frames, 1] -> octaves [crops, 1]."""
+    fit = _fit(graph, crops, axis=2)
+    octaves = graph("Gather", table_octaves(), graph("ArgMax", fit, axis=2, keepdims=1))
+    height = graph("Relu", graph("Sub", graph("ReduceMax", fit, axes=[2], keepdims=1), HARDLY_VOICED))
+    sure = graph("Mul", graph("Mul", height, height), inside)
+    away = graph("Mul", graph("Sub", octaves, _usual(graph, octaves, sure)), 1.0 / TYPICAL_OCTAVES)
+    near = graph("Exp", graph("Neg", graph("Mul", away, away)))
+    return graph("Squeeze", _usual(graph, octaves, graph("Mul", sure, near)), [2])
+
+
+def _usual(graph: Graph, octaves: str, weights: str) -> str:
+    """[crops, 1, 1]"""
+    top = graph("ReduceSum", graph("Mul", octaves, weights), [1], keepdims=1)
+    bottom = graph("Add", graph("ReduceSum", weights, [1], keepdims=1), USUAL_WEIGHT)
+    return graph("Div", graph("Add", top, USUAL_WEIGHT * USUAL_OCTAVES), bottom)
+
+
 def columns(graph: Graph, *values: str) -> str:
     """[frames] each -> [frames, n]."""
     return graph("Concat", *(graph("Unsqueeze", each, [1]) for each in values), axis=1)
 
 
-def _fit(graph: Graph, mel: str) -> str:
-    """How well each frame fits each pitch of the table, [frames, pitches]."""
+def _fit(graph: Graph, mel: str, axis: int = 1) -> str:
+    """How well each frame fits each pitch of the table, [.., frames, pitches]; `axis` is that of the mel bins."""
     envelope, table = matcher()
     ripple = graph("MatMul", mel, envelope)
-    length = graph("Add", graph("ReduceL2", ripple, axes=[1], keepdims=1), QUIET)
+    length = graph("Add", graph("ReduceL2", ripple, axes=[axis], keepdims=1), QUIET)
     return graph("MatMul", graph("Div", ripple, length), np.ascontiguousarray(table.T))
 
 

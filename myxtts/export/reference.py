@@ -7,6 +7,7 @@ from onnx import TensorProto
 
 from myxtts.export.graph import Graph
 from myxtts.export.layers import linear, linear_without_bias
+from myxtts.export.pitch import typical_pitch
 from myxtts.features.mel import N_MELS
 from myxtts.models.definition import PATCH_FRAMES
 from myxtts.models.sizes import Size
@@ -15,7 +16,7 @@ _FAR = -1e9
 _PATH = "xtts/reference_encoder"
 
 
-def add_reference(graph: Graph, size: Size, frames: int) -> None:
+def add_reference(graph: Graph, size: Size, frames: int, follows_pitch: bool) -> None:
     """reference [crops, frames, mels] (log-mel), lengths int64 [crops] -> vector [1, dim], latents [n, dim]."""
     crops = graph.input("reference", np.float32, "crops", frames, N_MELS)
     lengths = graph.input("lengths", np.int64, "crops")
@@ -30,7 +31,13 @@ def add_reference(graph: Graph, size: Size, frames: int) -> None:
         )
         x = graph("Mul", graph("Add", x, graph("Relu", y)), inside)
     far = graph("Mul", graph("Sub", 1.0, inside), _FAR)
-    _pool(graph, x, far, size)
+    vector, latents = _pool(graph, x, far, size)
+    if follows_pitch:
+        timbre = graph("Slice", vector, [0], [-1], [1])
+        vector = graph("Concat", timbre, typical_pitch(graph, crops, _inside(graph, lengths, frames)), axis=1)
+    graph.output(graph("ReduceMean", vector, axes=[0], keepdims=1), "vector", np.float32, 1, size.voice_dim)
+    graph.output(graph("ReduceMean", latents, axes=[0], keepdims=0), "latents", np.float32,
+                 size.latent_tokens, size.voice_dim)  # fmt: skip
 
 
 def _patches(graph: Graph, crops: str, lengths: str, frames: int, positions: int) -> str:
@@ -61,7 +68,8 @@ def _along(graph: Graph, x: str, path: str) -> str:
     return graph("Transpose", moved, perm=[0, 2, 1])
 
 
-def _pool(graph: Graph, x: str, far: str, size: Size) -> None:
+def _pool(graph: Graph, x: str, far: str, size: Size) -> tuple[str, str]:
+    """vector [crops, dim], latents [crops, n, dim]."""
     share = graph("Softmax", graph("Add", linear_without_bias(graph, x, f"{_PATH}/importance"), far), axis=1)
     mean = graph("ReduceSum", graph("Mul", share, x), [1], keepdims=1)
     away = graph("Sub", x, mean)
@@ -72,7 +80,4 @@ def _pool(graph: Graph, x: str, far: str, size: Size) -> None:
     fit = graph("Transpose", graph("Add", graph("MatMul", x, np.ascontiguousarray(queries)), far), perm=[0, 2, 1])
     heard = graph("MatMul", graph("Softmax", fit, axis=-1), x)
     latents = linear(graph, graph("Reshape", heard, [-1, size.voice_dim]), f"{_PATH}/to_tokens")
-    latents = graph("Reshape", latents, [-1, size.latent_tokens, size.voice_dim])
-    graph.output(graph("ReduceMean", vector, axes=[0], keepdims=1), "vector", np.float32, 1, size.voice_dim)
-    graph.output(graph("ReduceMean", latents, axes=[0], keepdims=0), "latents", np.float32,
-                 size.latent_tokens, size.voice_dim)  # fmt: skip
+    return vector, graph("Reshape", latents, [-1, size.latent_tokens, size.voice_dim])

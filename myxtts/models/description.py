@@ -25,6 +25,7 @@ _SHAPE = {
     **dict.fromkeys(("token_table", "learnt", "languages", "speakers"), [str]),
     "tokens": {name: shape if isinstance(shape, Maybe) else Maybe(shape) for name, shape in TEXT_SETTINGS.items()},
     "audio": {name: Maybe(shape) for name, shape in AUDIO_SETTINGS.items()},
+    "follows_pitch": bool,
 }
 
 
@@ -40,6 +41,7 @@ class ModelDescription:
     speakers: list[str] = field(default_factory=list)
     tokens: dict[str, Any] = field(default_factory=dict)  # a cache's settings["tokens"]
     audio: dict[str, Any] = field(default_factory=dict)  # a cache's settings["audio"]
+    follows_pitch: bool = True  # the reference's own pitch is the voice's; models of before November 18 learnt it
 
     def __post_init__(self) -> None:
         size_named(self.size)
@@ -59,6 +61,7 @@ class ModelDescription:
                 f"{run} has model.size={other.size}, not {self.size}: leave it as it was, choose another --run, or "
                 "start over with --reset"
             )
+        self.follows_pitch = other.follows_pitch  # a run goes on as it began
         for name in ("token_table", "languages"):
             old, new = getattr(other, name), getattr(self, name)
             if old != new:
@@ -73,7 +76,7 @@ class ModelDescription:
     @classmethod
     def load(cls, folder: Path | str) -> ModelDescription:
         """From a folder with model.json; an error names what is damaged, newer or for another mel."""
-        values = read_model(folder, "acoustic")
+        values = {"follows_pitch": False} | read_model(folder, "acoustic")
         wrong = sorted({each.name for each in fields(cls)}.symmetric_difference(values))
         if wrong:
             raise CheckpointDamaged(f"{folder}/{MODEL} lacks or does not know {', '.join(wrong)}: copy the model again")

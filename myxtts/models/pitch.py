@@ -20,12 +20,16 @@ from numpy.typing import NDArray
 from myxtts.models.layers import Block, Linear, fold, lengths_of
 from myxtts.models.pitch_table import (
     AROUND_FRAMES,
+    HARDLY_VOICED,
     LOWEST,
     NEAR_FRAMES,
     PULL,
     QUIET,
     STEPS,
+    TYPICAL_OCTAVES,
     UNVOICED,
+    USUAL_OCTAVES,
+    USUAL_WEIGHT,
     VOICED,
     matcher,
     ripples,
@@ -37,12 +41,9 @@ from myxtts.models.voice import Voice
 
 def pitch_of(log_mel: Any, inside: Any) -> Any:
     """The pitch of log-mel frames float32 [batch, frames, mels], of which those `inside` [batch, frames, 1] count."""
-    envelope, table = matcher()
-    ripple = tf.einsum("bfm,mk->bfk", log_mel, envelope)
-    fit = tf.einsum("bfk,pk->bfp", ripple / (tf.norm(ripple, axis=-1, keepdims=True) + QUIET), table)
-    octaves, inside = tf.constant(table_octaves()), inside[..., 0]
+    fit, octaves, inside = _fit(log_mel), tf.constant(table_octaves()), inside[..., 0]
     first = tf.gather(octaves, tf.argmax(fit, axis=-1))
-    sure = tf.square(tf.maximum(tf.reduce_max(fit, axis=-1) - 0.4, 0.0)) + 1e-6
+    sure = tf.square(tf.maximum(tf.reduce_max(fit, axis=-1) - HARDLY_VOICED, 0.0)) + 1e-6
     around = _mean_around(first, sure * inside, np.ones(2 * AROUND_FRAMES + 1))
     best = tf.argmax(fit - PULL * tf.abs(octaves - around[..., None]), axis=-1)
     height = (tf.gather(fit, best, batch_dims=2) - UNVOICED) / (VOICED - UNVOICED)
@@ -50,6 +51,21 @@ def pitch_of(log_mel: Any, inside: Any) -> Any:
     own = tf.gather(octaves, best) + _between(fit, best) / STEPS
     near = _mean_around(own, (tf.square(voiced) + 1e-4) * inside, np.hanning(2 * NEAR_FRAMES + 3)[1:-1])
     return tf.stack([voiced * own + (1.0 - voiced) * near, voiced], axis=-1)
+
+
+def typical_pitch(log_mel: Any, inside: Any) -> Any:
+    """The pitch that a voice mostly has, octaves float32 [batch, 1]: a mean in which sure frames near it count most."""
+    fit = _fit(log_mel)
+    octaves = tf.gather(tf.constant(table_octaves()), tf.argmax(fit, axis=-1))
+    sure = tf.square(tf.maximum(tf.reduce_max(fit, axis=-1) - HARDLY_VOICED, 0.0)) * inside[..., 0]
+    middle = _usual(octaves, sure)
+    return _usual(octaves, sure * tf.exp(-tf.square((octaves - middle) / TYPICAL_OCTAVES)))
+
+
+def _usual(octaves: Any, weights: Any) -> Any:
+    """The weighted mean over frames, drawn to a usual voice where hardly any frame has weight."""
+    top = tf.reduce_sum(octaves * weights, axis=1, keepdims=True) + USUAL_WEIGHT * USUAL_OCTAVES
+    return top / (tf.reduce_sum(weights, axis=1, keepdims=True) + USUAL_WEIGHT)
 
 
 def harmonics_of(pitch: Any) -> Any:
@@ -66,6 +82,13 @@ def harmonics_of(pitch: Any) -> Any:
     share, row = (place - below)[..., None], tf.cast(below, tf.int32)
     ripple = tf.gather(table, row) * (1.0 - share) + tf.gather(table, row + 1) * share
     return tf.concat([ripple * voiced, octaves[..., None] * voiced, voiced], axis=-1)
+
+
+def _fit(log_mel: Any) -> Any:
+    """How well each frame fits each pitch of the table, [batch, frames, pitches]."""
+    envelope, table = matcher()
+    ripple = tf.einsum("bfm,mk->bfk", log_mel, envelope)
+    return tf.einsum("bfk,pk->bfp", ripple / (tf.norm(ripple, axis=-1, keepdims=True) + QUIET), table)
 
 
 def _between(fit: Any, best: Any) -> Any:

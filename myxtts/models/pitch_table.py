@@ -20,6 +20,9 @@ _ENVELOPE_MELS = 4.0  # spread of the smoothing that takes the envelope off a fr
 QUIET = 1.0  # a ripple much smaller than this, in log-mel units, is none
 UNVOICED, VOICED = 0.35, 0.60  # how well a ripple fits a pitch, from noise to speech
 AROUND_FRAMES, PULL = 40, 0.25  # an octave away from the half second around costs this much of the fit
+HARDLY_VOICED = 0.4  # a fit from which on a frame is listened to, the more the better
+TYPICAL_OCTAVES = 0.5  # from a voice's mean pitch: what is further away is an octave error, or hardly counts
+USUAL_OCTAVES, USUAL_WEIGHT = -0.4, 0.02  # 167 Hz, between men and women: what is assumed where nothing is voiced
 NEAR_FRAMES = 5  # frames without a pitch take it from so many before and after
 
 

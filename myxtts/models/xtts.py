@@ -23,7 +23,7 @@ from myxtts.models.description import ModelDescription
 from myxtts.models.duration import DurationPredictor, whole_frames
 from myxtts.models.frame_discriminator import FrameDiscriminator
 from myxtts.models.layers import fold, inside_of, lengths_of, policy_of
-from myxtts.models.pitch import PitchPredictor, harmonics_of, pitch_of, pitch_terms
+from myxtts.models.pitch import PitchPredictor, harmonics_of, pitch_of, pitch_terms, typical_pitch
 from myxtts.models.reference_encoder import ReferenceEncoder
 from myxtts.models.sharpness import sharpness_of
 from myxtts.models.sizes import size_named
@@ -122,9 +122,10 @@ class XTTS(keras.Model):
         lengths = tf.cast(tf.reduce_sum(piece["inside"], axis=[1, 2]), tf.int32)
         heard = {"voice": piece["mel"], "spoken": frames}
         vectors = {name: self.reference_encoder(mel, lengths).vector for name, mel in heard.items()}
+        timbres = [self._timbre(vector) for vector in (encoded["voice"].vector, *vectors.values())]
         return {
-            name: voice_term(encoded["voice"].vector, vector, batch["speaker"], batch["weight"])
-            for name, vector in vectors.items()
+            name: voice_term(timbres[0], timbre, batch["speaker"], batch["weight"])
+            for name, timbre in zip(vectors, timbres[1:], strict=True)
         }
 
     def _verdicts(self, piece: Tensors, frames: Any, weight: Any, step: Any) -> Tensors:
@@ -208,18 +209,18 @@ class XTTS(keras.Model):
     def _voice_of(self, batch: Tensors, mel: Any, seed: Any | None) -> Voice:
         """The voice to speak a batch in: of its reference clips, or without them of a piece of each clip itself."""
         if "reference" in batch:
-            return self.reference_encoder(self._normalise(batch["reference"]), batch["reference_lengths"])
+            return self._hear(batch["reference"], batch["reference_lengths"])
         longest = lengths_of(mel)[1]
         length = min(self.description.reference_frames, longest) if isinstance(longest, int) else longest
         numbers = crop_frames(batch["frame_lengths"], longest, length, seed)
-        own = tf.gather(mel, tf.minimum(numbers, longest - 1), batch_dims=1)
-        return self.reference_encoder(own, tf.clip_by_value(batch["frame_lengths"] - numbers[:, 0], 0, length))
+        own = tf.gather(batch["mel"], tf.minimum(numbers, longest - 1), batch_dims=1)
+        return self._hear(own, tf.clip_by_value(batch["frame_lengths"] - numbers[:, 0], 0, length))
 
     # ------------------------------------------------------------------------------------------------ speaking
 
     def voice(self, reference: Any, lengths: Any) -> Voice:
         """The voice of log-mel clips [clips, frames, mels], averaged over them: vector [1, dim], tokens [1, n, dim]."""
-        voices = self.reference_encoder(self._normalise(reference), lengths)
+        voices = self._hear(reference, lengths)
         return Voice(*(tf.reduce_mean(each, axis=0, keepdims=True) for each in voices))
 
     def synthesize(
@@ -253,6 +254,18 @@ class XTTS(keras.Model):
 
     # ------------------------------------------------------------------------------------------------ shared
 
+    def _hear(self, log_mel: Any, lengths: Any) -> Voice:
+        """What the encoder makes of clips; where pitch is followed, the vector's last number is theirs instead."""
+        voice = self.reference_encoder(self._normalise(log_mel), lengths)
+        if not self.description.follows_pitch:
+            return voice
+        inside = inside_of(lengths, lengths_of(log_mel)[1])
+        pitch = typical_pitch(tf.cast(log_mel, tf.float32), inside)
+        return Voice(tf.concat([self._timbre(voice.vector), pitch], axis=-1), voice.tokens)
+
+    def _timbre(self, vector: Any) -> Any:
+        return vector[:, :-1] if self.description.follows_pitch else vector
+
     def _normalise(self, mel: Any) -> Any:
         return (tf.cast(mel, tf.float32) - tf.convert_to_tensor(self.mel_mean)) / tf.convert_to_tensor(self.mel_std)
 
@@ -263,7 +276,11 @@ class XTTS(keras.Model):
         return spread | {"mu": tf.gather(tf.stop_gradient(mu), token, batch_dims=1)}
 
     def _predict_pitch(self, piece: Tensors, seed: Any = None) -> tuple[Any, Any]:
-        return self.pitch_predictor(*(piece[name] for name in ("hidden", "place", "inside", "voice")), seed)
+        """Where pitch is followed, what is predicted is octaves from the reference's: also those that nobody in the
+        training had."""
+        seen = (piece[name] for name in ("hidden", "place", "inside", "voice"))
+        octaves, logit = self.pitch_predictor(*seen, seed)
+        return octaves + piece["voice"].vector[:, -1:] if self.description.follows_pitch else octaves, logit
 
     def _decode(self, piece: Tensors, seed: Any = None) -> Any:
         shown = piece | {"harmonics": harmonics_of(piece["pitch"])}

@@ -68,6 +68,7 @@ def joined(data: ModelDescription, start: ModelDescription) -> ModelDescription:
         learnt=[symbol for symbol in symbols if symbol in {*data.learnt, *start.learnt}],
         languages=_both(start.languages, data.languages),
         reference_frames=start.reference_frames,
+        follows_pitch=start.follows_pitch,
     )
 
 

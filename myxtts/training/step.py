@@ -13,6 +13,8 @@ import tensorflow as tf
 
 from myxtts.config.config import TrainingConfig
 from myxtts.data.device import widen
+from myxtts.models.layers import fold
+from myxtts.models.variation import vary
 from myxtts.monitor import current_monitor
 from myxtts.training.optimiser import Adam, add_to, put
 from myxtts.training.replicas import Notice, Replicas
@@ -20,6 +22,7 @@ from myxtts.training.schedule import learning_rate
 
 # Float16 gradients below 6e-8 vanish: the loss is scaled up, halved on overflow and doubled after this many good steps.
 _FIRST_LOSS_SCALE, _GOOD_STEPS, _LARGEST_LOSS_SCALE = 2.0**15, 2000, 2.0**24
+_VARIATION = 1 << 20  # of a step's seeds, one that no model uses
 
 Batch = Mapping[str, Any]
 Numbers = dict[str, float]
@@ -116,7 +119,8 @@ class Step:
         seed = tf.stack([tf.constant(self.training.seed ^ at << 20, tf.int32), tf.cast(step, tf.int32)])
         with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
             tape.watch(self.optimiser.variables_)
-            losses, outputs = self.model.losses_of(batch, seed, step)
+            varied = vary(batch, self.training.vary_voices, fold(seed, _VARIATION))
+            losses, outputs = self.model.losses_of(varied, seed, step)
             if self.replicas is not None:
                 losses = self.replicas.weigh(losses, outputs, batch)
             objectives = [(loss * self.loss_scale, trained) for loss, trained in self.model.objectives(losses)]

@@ -34,6 +34,15 @@ def test_round_trip(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
 
 
+def test_a_model_of_before_does_not_follow_pitch(tmp_path):
+    describe().save(tmp_path)
+    rewrite(tmp_path, follows_pitch=None)
+    assert not ModelDescription.load(tmp_path).follows_pitch
+    resumed = describe()
+    resumed.check_continues(ModelDescription.load(tmp_path), tmp_path)
+    assert not resumed.follows_pitch
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, SAMPLE_RATE, log_mel
 from myxtts.models.definition import HARMONIC_FEATURES
-from myxtts.models.pitch import harmonics_of, pitch_of
-from myxtts.models.pitch_table import BASE_HZ, ripples
+from myxtts.models.pitch import harmonics_of, pitch_of, typical_pitch
+from myxtts.models.pitch_table import BASE_HZ, USUAL_OCTAVES, ripples
 
 SECONDS = 1.5
 
@@ -63,6 +63,27 @@ def test_padding_changes_no_frame():
     pitch = pitch_of(padded[None], inside).numpy()[0]
     np.testing.assert_allclose(pitch[: len(mel)], read(mel), atol=1e-5)
     assert pitch[len(mel) :, 1].max() == 0
+
+
+@pytest.mark.parametrize("hertz", [85.0, 140.0, 230.0, 350.0])
+def test_a_voice_has_a_typical_pitch_whatever_pauses_and_noise_are_around_it(hertz):
+    n, around = int(SECONDS * SAMPLE_RATE), np.full((40, 80), LOG_FLOOR, np.float32)
+    melody = hertz * 2 ** (0.2 * np.sin(np.linspace(0, 6 * np.pi, n)))
+    hiss = log_mel(np.random.default_rng(2).normal(size=n // 3).astype(np.float32) * 0.01)
+    clip = np.concatenate([around, sing(melody, noise=0.002), hiss])
+    inside = np.ones((1, len(clip), 1), np.float32)
+    assert typical_pitch(clip[None], inside).numpy()[0, 0] == pytest.approx(np.log2(hertz / BASE_HZ), abs=0.15)
+
+
+def test_what_is_outside_a_clip_has_no_say_in_its_pitch():
+    clip = np.concatenate([sing(120.0), sing(300.0)])
+    inside = (np.arange(len(clip)) < len(clip) // 2).astype(np.float32)[None, :, None]
+    assert typical_pitch(clip[None], inside).numpy()[0, 0] == pytest.approx(np.log2(120.0 / BASE_HZ), abs=0.05)
+
+
+def test_silence_has_a_usual_pitch():
+    silence = np.full((1, 50, 80), LOG_FLOOR, np.float32)
+    assert typical_pitch(silence, np.ones((1, 50, 1), np.float32)).numpy() == pytest.approx(USUAL_OCTAVES)
 
 
 def test_harmonics_are_those_of_the_pitch():

@@ -219,3 +219,27 @@ def test_frames_of_a_piece_are_those_of_the_whole(model):
     piece = model.copy(batch, starts + tf.range(40)[None])
     np.testing.assert_allclose(piece[0], whole[0, :40], atol=2e-3)
     np.testing.assert_allclose(piece[1], whole[1, 90:130], atol=2e-3)
+
+
+def test_a_reference_of_another_pitch_raises_the_voice_by_as_much():
+    """Whatever the weights: nobody in the training need have had that pitch."""
+    model, batch = make_model(), make_batch()
+    voice = model.voice(batch["reference"], batch["reference_lengths"])
+    higher = Voice(tf.concat([voice.vector[:, :-1], voice.vector[:, -1:] + 0.5], axis=-1), voice.tokens)
+    piece = {
+        "hidden": tf.zeros([1, 8, 192]),
+        "place": tf.zeros([1, 8, 3]),
+        "inside": tf.ones([1, 8, 1]),
+    }
+    for block in model.pitch_predictor.blocks:  # so that only what is added is seen
+        block.norm.from_voice.kernel.assign(tf.zeros_like(block.norm.from_voice.kernel))
+    low, high = (model._predict_pitch(piece | {"voice": each})[0] for each in (voice, higher))
+    np.testing.assert_allclose(high - low, 0.5, atol=1e-5)
+
+
+def test_a_model_of_before_keeps_the_pitch_that_it_learnt():
+    model, batch = make_model(follows_pitch=False), make_batch()
+    vector = model.voice(batch["reference"], batch["reference_lengths"]).vector
+    normal = (batch["reference"] - np.float32(-5.0)) / np.float32(2.0)
+    own = model.reference_encoder(normal, batch["reference_lengths"]).vector
+    np.testing.assert_allclose(vector[0], np.mean(own, axis=0), atol=1e-5)
