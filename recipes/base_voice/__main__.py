@@ -18,8 +18,9 @@ from recipes.base_voice.ship import ship
 
 WEIGHTS = Path(__file__).parent.parent.parent / "myxtts" / "weights"
 # Square roots of how often speakers occur: 126 synthetic voices of seven clips make up four fifths of the batches, and
-# the four with hundreds of clips the rest. References of 3 s.
-VOICE = ["data.speaker_temperature=2", "data.reference_frames=258", "training.validation_steps=1000"]
+# the four with hundreds of clips the rest. References of 3 s. Other colours, as people's microphones and throats have.
+VOICE = ["data.speaker_temperature=2", "data.reference_frames=258", "training.vary_voices=0.5",
+         "training.validation_steps=1000"]  # fmt: skip
 
 
 def main() -> None:
