@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Result:
     given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     key = arguments.api_key if arguments.api_key is not None else os.environ.get(_KEY)
     if key is not None and not key.strip():
-        raise UsageError("the API key is empty: give one, or leave --api-key out")
+        raise UsageError(f"the API key is empty: give one, or leave --api-key out and {_KEY} unset")
     summary = serve(ServerSettings(**given, api_key=key), _say_address)
     return 0, summary, f"ended after {summary['requests']} request(s), {summary['spoken_seconds']} s spoken"
 

@@ -130,21 +130,24 @@ def add_pause(speech: Speech, seconds: float) -> Speech:
 
 
 def with_pause(pieces: Iterator[Audio], samples: int, seconds: float) -> Iterator[Audio]:
-    """The pieces of one sound of so many samples, faded at both of its ends, and the silence after it."""
-    at = 0
+    """The pieces of one sound of so many samples, faded at both of its ends; the last with the silence after it."""
+    at, pause = 0, np.zeros(_frames(seconds) * HOP_SAMPLES, np.float32)
     for piece in pieces:
-        yield _faded(piece, at, samples)
+        faded = _faded(piece, at, samples)
         at += len(piece)
-    yield np.zeros(_frames(seconds) * HOP_SAMPLES, np.float32)
+        yield faded if at < samples else np.concatenate([faded, pause])
 
 
 def _faded(piece: Audio, at: int, samples: int) -> Audio:
-    """A piece that begins at the sample `at` of a sound."""
-    length = min(_FADE_SAMPLES, samples)
-    steps = max(length - 1, 1)
-    place = np.arange(at, at + len(piece))
-    gain = np.minimum(place, samples - 1 - place) / np.float32(steps)
-    return piece * np.minimum(gain, 1.0).astype(np.float32)
+    """A piece that begins at the sample `at` of a sound. Only what lies in a fade is computed."""
+    steps = max(min(_FADE_SAMPLES, samples) - 1, 1)
+    rising = min(max(steps - at, 0), len(piece))
+    falling = min(max(samples - steps - at, rising), len(piece))
+    faded = piece.copy()
+    for first, end in (0, rising), (falling, len(piece)):
+        place = np.arange(at + first, at + end)
+        faded[first:end] *= (np.minimum(place, samples - 1 - place) / steps).astype(np.float32)
+    return faded
 
 
 def _frames(seconds: float) -> int:

@@ -11,9 +11,10 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
-from myxtts.serving.answers import answer, wait_for
+from myxtts.serving.answers import Spoken, wait_for
 from myxtts.serving.encoding import formats
 from myxtts.serving.guard import Guard
 from myxtts.serving.metrics import Metrics
@@ -36,10 +37,10 @@ class Api:
         self._speaking, self._worker, self._metrics, self._most_chars = speaking, worker, metrics, most_chars
         self._decoding = Decoding()
 
-    async def speech(self, request: Request) -> Response:
+    async def speech(self, request: Request) -> ASGIApp:
         order = read_order(await request.body(), self._most_chars)
         self._speaking.check(order)
-        return await answer(self._worker.submit(self._speaking.encoded(order)), order, request)
+        return Spoken(self._worker.submit(self._speaking.encoded(order)), order)
 
     async def models(self, request: Request) -> Response:
         models = [_model(known) for known in self._speaking.served.known.values()]

@@ -81,9 +81,10 @@ class Limiter:
         self._gain = 1.0
 
     def __call__(self, audio: Audio) -> Audio:
-        before, peak = self._gain, float(np.abs(audio).max(initial=0.0))
-        if peak * before > _PEAK:
-            self._gain = _PEAK / peak
+        before, peak = self._gain, max(audio.max(initial=0.0), -audio.min(initial=0.0))
+        if peak * before <= _PEAK:
+            return audio if before == 1.0 else audio * np.float32(before)
+        self._gain = _PEAK / float(peak)
         gain = np.full(len(audio), self._gain, np.float32)
         ramp = min(_RAMP_SAMPLES, len(audio))
         gain[:ramp] = np.linspace(before, self._gain, ramp, dtype=np.float32)
@@ -91,7 +92,8 @@ class Limiter:
 
 
 def to_pcm(audio: Audio) -> bytes:
-    return np.round(audio * 32767.0).astype("<i2").tobytes()
+    scaled = audio * np.float32(32767.0)
+    return np.rint(scaled, out=scaled).astype("<i2").tobytes()
 
 
 class _Resampled:

@@ -68,8 +68,10 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sound() -> dict[str, Any]:
-    kinds = [*MEDIA_TYPES.values(), "text/event-stream"]
-    return {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
+    """A file of sound; or events, of which each has its JSON in `data`."""
+    event = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
+    files: dict[str, Any] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA_TYPES.values()}
+    return files | {"text/event-stream": {"schema": event}}
 
 
 def _speech(most_chars: int, models: list[str]) -> dict[str, Any]:

@@ -61,8 +61,8 @@ def read_order(body: bytes, most_chars: int) -> Order:
 def read_object(body: bytes) -> dict[str, Any]:
     """A JSON object of plain values. JSON that Python reads and others do not (NaN, lone surrogates) is refused."""
     try:
-        values = json.loads(body, parse_constant=_refuse)
-        json.dumps(values, ensure_ascii=False).encode()
+        values = _DECODER.decode(body.decode())
+        _ENCODER.encode(values).encode()
     except (ValueError, RecursionError) as error:  # half a surrogate pair is a UnicodeEncodeError, a ValueError
         raise invalid(f"the body is not JSON in UTF-8: {str(error)[:200]!r}", code="invalid_json") from None
     if not isinstance(values, dict):
@@ -72,6 +72,9 @@ def read_object(body: bytes) -> dict[str, Any]:
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER, _ENCODER = json.JSONDecoder(parse_constant=_refuse), json.JSONEncoder(ensure_ascii=False)
 
 
 def _required(values: dict[str, Any], name: str, most: int) -> str:

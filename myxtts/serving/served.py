@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ class Known:
         """While it is loaded: its weights twice, as they are read and as they are set, and its graphs."""
         return 2 * self.weights.stat().st_size + _GRAPHS_BYTES
 
-    @property
+    @cached_property
     def has_voice(self) -> bool:
         return (self.folder / VOICE).is_file()
 

@@ -89,8 +89,10 @@ async def _serve(
 
 def http_server(app: ASGIApp) -> uvicorn.Server:
     """With our limits. SIGTERM and SIGINT end it: it answers whom it has begun to answer."""
+    # h11 by name: where httptools is installed, uvicorn would take that, which sets no limit to headers.
     config = uvicorn.Config(
         app, log_config=None, log_level="warning", access_log=False, lifespan="off", server_header=False, ws="none",
+        http="h11", proxy_headers=False,
         timeout_graceful_shutdown=_FINISH_SECONDS, timeout_keep_alive=30, h11_max_incomplete_event_size=32 << 10,
     )  # fmt: skip
     server = uvicorn.Server(config)

@@ -37,8 +37,8 @@ class Speaking:
         except SpeechError as error:
             raise invalid(str(error), "seed") from None
 
-    def encoded(self, order: Order) -> Iterator[bytes]:
-        """The file, piece by piece; a piece may be empty, where an encoder waits for more."""
+    def encoded(self, order: Order) -> Iterator[bytes | None]:
+        """The file, piece by piece; None where an encoder waits for more."""
         return self._encoded(order, time.perf_counter())
 
     def pcm(self, order: Order) -> Iterator[bytes]:
@@ -51,11 +51,12 @@ class Speaking:
         with self.served.use(model) as loaded:
             yield loaded.fingerprint, to_tensors(loaded.synthesizer.hear(reference))
 
-    def _encoded(self, order: Order, asked: float) -> Iterator[bytes]:
+    def _encoded(self, order: Order, asked: float) -> Iterator[bytes | None]:
         encoder = make_encoder(order.response_format)
         for audio in self._sound(order, asked):
-            yield encoder.encode(audio)
-        yield encoder.finish()
+            yield encoder.encode(audio) or None
+        if rest := encoder.finish():
+            yield rest
 
     def _sound(self, order: Order, asked: float) -> Iterator[Audio]:
         limit, samples, worked = Limiter(), 0, 0.0

@@ -83,10 +83,7 @@ class RunRoutes:
                       None if like is None else self._workshop.voice(like))  # fmt: skip
         await run_in_threadpool(self._stage.refresh)
         await run_in_threadpool(self._stage.check, wanted)
-        job = self._worker.submit(self._stage.spoken(wanted))
-        answer: dict[str, Any] | None = await wait_for(job, request)
-        while answer is not None and "id" not in answer:
-            answer = await job.next()
+        answer: dict[str, Any] | None = await wait_for(self._worker.submit(self._stage.spoken(wanted)), request)
         return Response(status_code=499) if answer is None else JSONResponse(answer)
 
     async def sound(self, request: Request) -> Response:

@@ -107,9 +107,9 @@ class Stage(Served):
         if wish.like is not None and not references(wish.like):
             raise invalid(f"{wish.like.about.title} has no recording yet: record one first", "like")
 
-    def spoken(self, wish: Wish) -> Iterator[dict[str, Any]]:
+    def spoken(self, wish: Wish) -> Iterator[dict[str, Any] | None]:
         """On the worker's thread, once: the name of the sound, its length and how long it took."""
-        yield {}  # it is its turn
+        yield None  # it is its turn
         started = time.perf_counter()
         with self.use(wish.model) as loaded:
             heard = loaded.own_voice if wish.like is None else loaded.synthesizer.hear(references(wish.like))
@@ -118,7 +118,7 @@ class Stage(Served):
             pieces = []
             for piece in loaded.synthesizer.stream(wish.text, heard, **options):
                 pieces.append(piece)
-                yield {}
+                yield None
             speech = join(pieces)
         name = self._keep(speech)
         yield {

@@ -6,7 +6,7 @@ import soundfile
 
 from myxtts.errors import CheckpointDamaged
 from myxtts.inference.reference import load_reference
-from myxtts.inference.speech import Speech, SpeechFile, join
+from myxtts.inference.speech import Speech, SpeechFile, join, with_pause
 from myxtts.models import weights
 
 
@@ -46,6 +46,18 @@ def test_an_error_while_speaking_leaves_the_old_file(tmp_path):
     with pytest.raises(RuntimeError):
         speak()
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+@pytest.mark.parametrize("samples", [1, 100, 200, 256, 1000])
+@pytest.mark.parametrize("piece", [1, 60, 130, 1000])
+def test_a_sound_is_faded_at_both_ends_and_ends_in_its_pause_in_whatever_pieces_it_comes(samples, piece):
+    sound = np.random.default_rng(0).normal(0, 0.1, samples).astype(np.float32)
+    spoken = [*with_pause((sound[at : at + piece] for at in range(0, samples, piece)), samples, seconds=0.1)]
+    assert len(spoken) == -(-samples // piece)  # no piece for the pause alone: each costs a server a wake-up
+    place = np.arange(samples)
+    gain = np.minimum(np.minimum(place, place[::-1]) / max(min(128, samples) - 1, 1), 1.0)
+    pause = np.zeros(9 * 256)
+    np.testing.assert_allclose(np.concatenate(spoken), np.concatenate([sound * gain, pause]), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

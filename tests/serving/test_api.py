@@ -255,3 +255,6 @@ def test_the_description_names_every_field_and_route(server):
     assert set(fields["properties"]) == set(FIELDS)
     assert fields["properties"]["input"]["maxLength"] == 50
     assert {"/v1/audio/voices", "/v1/models", "/health", "/metrics"} <= set(answer["paths"])
+    spoken = answer["paths"]["/v1/audio/speech"]["post"]["responses"]["200"]["content"]
+    assert spoken["audio/wav"]["schema"]["format"] == "binary"
+    assert set(spoken["text/event-stream"]["schema"]["properties"]) == {"data"}

@@ -46,3 +46,20 @@ def test_a_worker_tidies_also_while_there_is_always_something_to_do():
     assert asyncio.run(run()) == [0, 1, 2]
     worker.stop()
     assert jobs_left.count(1) >= 3
+
+
+def test_an_idle_worker_tidies_when_it_is_time_and_not_after_every_job():
+    tidied = []
+    worker = Worker(1, lambda: tidied.append(1), tidy_seconds=1e6)
+
+    async def run():
+        for _ in range(5):
+            job = worker.submit(iter(["sound"]))
+            assert await job.next() == "sound"
+            with pytest.raises(StopAsyncIteration):
+                await job.next()
+
+    worker.start()
+    asyncio.run(run())
+    worker.stop()
+    assert not tidied
