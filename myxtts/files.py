@@ -3,7 +3,7 @@
     write_whole, whole_file         a file: filled under a hidden name beside its place, synced, renamed
     publish, recover                a folder: put in the place of another; what a kill in between left is mended
     open_new, open_append, open_at  a file that grows, is patched or locked
-    point_link, clone_file, clone_into, hash_file, sync_folder, exchange, try_lock, is_still
+    put_in_place, point_link, clone_file, clone_into, hash_file, sync_folder, exchange, try_lock, is_still
 
 What each of them promises: a link is never followed on write and nothing but a regular file is written, so a folder
 from a stranger cannot make us overwrite what lies outside of it. The umask alone decides who may read what we wrote.
@@ -69,6 +69,13 @@ def whole_file(path: AnyPath, durable: bool = True) -> Iterator[BinaryIO]:
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def put_in_place(path: Path, place: Path) -> None:
+    """Give a finished file or folder its name, for good: its content first, then the name. A file there is replaced."""
+    _sync(path, os.O_RDONLY)
+    os.replace(path, place)
+    sync_folder(place.parent)
 
 
 def try_to_write(path: AnyPath) -> None:
@@ -223,7 +230,11 @@ def fingerprint(value: Any) -> str:
 
 def sync_folder(folder: AnyPath) -> None:
     """Make renames in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: AnyPath, flags: int) -> None:
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:

@@ -76,6 +76,21 @@ def test_a_kill_leaves_the_old_file_or_the_new_one_and_the_next_writer_clears_up
     assert names_in(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize("n", range(4))
+def test_what_is_put_in_place_is_on_the_disk_before_it_has_its_name(tmp_path, killed_at, monkeypatch, n):
+    (tmp_path / "a").write_bytes(OLD)
+    (tmp_path / "a.part").write_bytes(NEW)
+    happened = killed_at(n)
+    if n < 3:
+        with pytest.raises(Killed):
+            files.put_in_place(tmp_path / "a.part", tmp_path / "a")
+    else:
+        files.put_in_place(tmp_path / "a.part", tmp_path / "a")
+    monkeypatch.undo()
+    assert happened[:n] == ["fsync", "replace", "fsync"][:n]
+    assert (tmp_path / "a").read_bytes() == (OLD if n < 2 else NEW)
+
+
 def test_an_error_while_filling_leaves_the_old_file(tmp_path):
     files.write_whole(tmp_path / "a", OLD)
     with pytest.raises(ZeroDivisionError), files.whole_file(tmp_path / "a") as file:

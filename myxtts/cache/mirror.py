@@ -9,7 +9,6 @@ A server that is down is tried again for ever, and that is said.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 import weakref
@@ -26,7 +25,7 @@ from myxtts.cache.reader import Index
 from myxtts.cache.remote import Remote, Unreachable
 from myxtts.cache.sharded import ShardedCache
 from myxtts.errors import CacheDamaged, CacheError, MyXTTSError
-from myxtts.files import open_append, sync_folder
+from myxtts.files import open_append, put_in_place
 
 log = logging.getLogger(__name__)
 
@@ -211,8 +210,7 @@ class Mirror:
             if not self._download(number, name, part):
                 return False
             if _is_sound(shard, name, part):
-                os.replace(part, path)
-                sync_folder(shard.folder)
+                put_in_place(part, path)
                 return True
             part.unlink()
             if last:

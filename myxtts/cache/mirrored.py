@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,12 +30,13 @@ from myxtts.cache.format import (
 )
 from myxtts.cache.manifest import load_manifest
 from myxtts.cache.mirror import Mirror, file_bytes
+from myxtts.cache.mirror_folder import claim, mirrors_folder, name_for
 from myxtts.cache.prepare import hash_rows
 from myxtts.cache.reader import Index
 from myxtts.cache.remote import Remote
 from myxtts.cache.sharded import ShardedCache
 from myxtts.errors import CacheDamaged, CacheError
-from myxtts.files import read_regular, try_lock, write_whole
+from myxtts.files import read_regular, write_whole
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def mirror_index(address: str, folder: str | None, limit_gb: float) -> Path:
     """The folder of this process's mirror of a cache, with its index: what `MirroredCache` opens."""
     remote = Remote(address)
     if remote.address not in _locks:
-        _locks[remote.address] = _claim(remote.address, mirrors_folder(folder))
+        _locks[remote.address] = _own_folder(remote.address, mirrors_folder(folder))
     place = _locks[remote.address][0]
     body = _fetch_list(remote, place)
     if "shards" not in body:
@@ -67,24 +67,14 @@ def mirror_index(address: str, folder: str | None, limit_gb: float) -> Path:
     return place
 
 
-def mirrors_folder(folder: str | None) -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(folder or f"{home}/myxtts/mirrors").expanduser()
-
-
-def _claim(address: str, mirrors: Path) -> tuple[Path, int]:
-    """A folder that no other process uses: of several on one machine each has its own."""
-    name = f"{address.rpartition('/')[2][:64] or 'cache'}-{xxhash.xxh3_64_hexdigest(address.encode())[:8]}"
+def _own_folder(address: str, mirrors: Path) -> tuple[Path, int]:
+    """One that no other process uses: of several on one machine each has its own."""
+    name = name_for(address)
     for number in range(1000):
         folder = mirrors / (name if number == 0 else f"{name}.{number}")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            raise CacheError(f"cannot mirror to {folder}: {error.strerror}; set data.mirror_dir") from None
-        if try_lock(descriptor):
+        descriptor = claim(folder)
+        if descriptor is not None:
             return folder, descriptor
-        os.close(descriptor)
     raise CacheError(f"a thousand processes mirror {address} in {mirrors}: set data.mirror_dir")
 
 

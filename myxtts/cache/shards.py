@@ -49,7 +49,7 @@ from myxtts.corpus.utterance import Row
 from myxtts.errors import CacheError, CacheLocked, CacheMismatch, NothingPacked
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.features.token_table import TokenTable
-from myxtts.files import publish, write_whole
+from myxtts.files import publish, put_in_place, write_whole
 from myxtts.terminal import name_as_text
 
 log = logging.getLogger(__name__)
@@ -225,7 +225,7 @@ def _pack_or_note(part: Part, place: Path, settings: PackSettings, table: TokenT
             pack(part, place, settings, table=table, workers=threads, rebuild=True)
     except NothingPacked:
         building = building_folder(place)
-        os.replace(building / REJECTED, noted)
+        put_in_place(building / REJECTED, noted)
         shutil.rmtree(building)
         if place.exists():
             shutil.rmtree(place)

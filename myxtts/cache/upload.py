@@ -15,7 +15,6 @@ import os
 import shutil
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,7 +25,9 @@ import xxhash
 
 from myxtts.cache.format import MANIFEST, shard_number
 from myxtts.cache.manifest import load_manifest
+from myxtts.cache.mirror_folder import claim, name_for
 from myxtts.cache.pack import load_table, refuse_to_lose_of, refuse_unlike
+from myxtts.cache.patience import patiently
 from myxtts.cache.publish import building_folder
 from myxtts.cache.remote import PART_BYTES, Absent, Remote, Unreachable
 from myxtts.cache.settings import PackSettings
@@ -34,12 +35,11 @@ from myxtts.cache.shards import pack_shards
 from myxtts.corpus.read import Corpus
 from myxtts.errors import CacheDamaged, CacheError, CacheLocked, CacheMismatch
 from myxtts.features.token_table import TokenTable
-from myxtts.files import fingerprint, hash_file, is_still, open_append, try_lock, write_whole
+from myxtts.files import fingerprint, hash_file, open_append, write_whole
 
 log = logging.getLogger(__name__)
 
 _FILES_AT_ONCE = 4  # each in up to four parts of 8 MB: 128 MB of memory at most
-_PAUSES_SECONDS = (1.0, 2.0, 4.0, 8.0, 16.0)
 _AGAIN = "run the same command again to resume, what has arrived is kept"
 _PACKED, _ARRIVED = "packed.cache", "arrived"
 
@@ -89,16 +89,11 @@ def _leave_nothing(folder: Path) -> None:
 @contextmanager
 def _own_folder(address: str, mirrors: Path) -> Iterator[Path]:
     """Where the cache for an address is packed, for one process at a time."""
-    name = f"{address.rpartition('/')[2][:64]}-{xxhash.xxh3_64_hexdigest(address.encode())[:8]}.upload"
-    folder = mirrors / name
+    folder = mirrors / f"{name_for(address)}.upload"
+    descriptor = claim(folder)
+    if descriptor is None:
+        raise CacheLocked(f"another process is packing to {address} in {folder}: wait for it")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError as error:
-        raise CacheError(f"cannot pack in {folder}: {error.strerror}; set data.mirror_dir") from None
-    try:
-        if not (try_lock(descriptor) and is_still(descriptor, folder)):
-            raise CacheLocked(f"another process is packing to {address} in {folder}: wait for it")
         yield folder
     finally:
         with contextlib.suppress(OSError):  # something is in it, to go on from; or it is gone
@@ -130,7 +125,7 @@ class Upload:
     def __init__(self, cache: Path, remote: Remote, arrived: Path):
         self._cache, self._remote, self._body = cache, remote, load_manifest(cache)
         self._seal = fingerprint(self._body)
-        self._arrived, self._lock = arrived, threading.Lock()
+        self._arrived, self._lock, self._stop = arrived, threading.Lock(), threading.Event()
         self._there = dict(map(tuple, _lines(arrived)))
 
     def run(self, show: Shown | None = None) -> None:
@@ -145,7 +140,9 @@ class Upload:
                     if show:
                         show(done, total)
             finally:
+                self._stop.set()  # after Ctrl-C, or an error of one file, the others do not wait for the store either
                 pool.shutdown(cancel_futures=True)
+        self._stop.clear()
         self._send(MANIFEST)
         self._clear({MANIFEST, *names})
 
@@ -183,14 +180,8 @@ class Upload:
             log.warning("shards of an older cache may be left: %s", error)
 
     def _patiently(self, work: Callable[[], T]) -> T:
-        for pause in _PAUSES_SECONDS:
-            try:
-                return work()
-            except Unreachable as error:
-                log.warning("%s; trying again in %.0f s", error, pause)
-                time.sleep(pause)
         try:
-            return work()
+            return patiently(work, self._stop)
         except Unreachable as error:
             raise CacheError(f"{error}; {_AGAIN}") from None
 

@@ -4,24 +4,20 @@ deleted. It needs room for one shard, and trusts nothing that an earlier run has
 from __future__ import annotations
 
 import functools
-import logging
 import shutil
 import tempfile
-import time
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from myxtts.cache.format import MANIFEST, payload_files, tracks_in
 from myxtts.cache.manifest import load_manifest
 from myxtts.cache.mirror import file_bytes
-from myxtts.cache.remote import Absent, Remote, Unreachable
+from myxtts.cache.patience import patiently
+from myxtts.cache.remote import Absent, Remote
 from myxtts.cache.verify import Damage, VerifyProgress, verify, verify_shard, verify_shards
 from myxtts.errors import CacheError
 from myxtts.files import open_new
 
-log = logging.getLogger(__name__)
-
-_TRIES, _PAUSE_SECONDS = 5, 2.0
 _MOST_BYTES = 1 << 28  # of a cache.json
 
 
@@ -73,20 +69,16 @@ def _fetch_files(remote: Remote, prefix: str, folder: Path, progress: VerifyProg
 
 
 def _fetch(remote: Remote, name: str, path: Path, most: int) -> None:
-    """No more than a byte beyond `most`, which shows that it is too long."""
     with open_new(path) as file:
-        for left in range(_TRIES - 1, -1, -1):
-            try:
-                for piece in remote.stream(name, file.tell()):
-                    file.write(piece[: most + 1 - file.tell()])
-                    if file.tell() > most:
-                        return
-                return
-            except Absent:
-                path.unlink()
-                return
-            except Unreachable as error:
-                if not left:
-                    raise
-                log.warning("%s; trying again in %.0f s", error, _PAUSE_SECONDS)
-                time.sleep(_PAUSE_SECONDS)
+        try:
+            patiently(lambda: _go_on(remote, name, file, most))
+        except Absent:
+            path.unlink()
+
+
+def _go_on(remote: Remote, name: str, file: BinaryIO, most: int) -> None:
+    """No more than a byte beyond `most`, which shows that it is too long."""
+    for piece in remote.stream(name, file.tell()):
+        file.write(piece[: most + 1 - file.tell()])
+        if file.tell() > most:
+            return

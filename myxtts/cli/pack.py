@@ -84,7 +84,7 @@ def _pack_shards(arguments: argparse.Namespace, corpus: Any, cache: Path, settin
 
 
 def _pack_to_address(arguments: argparse.Namespace, corpus: Any, address: str, settings: Any, config: Any) -> None:
-    from myxtts.cache.mirrored import mirrors_folder
+    from myxtts.cache.mirror_folder import mirrors_folder
     from myxtts.cache.pack import default_workers
     from myxtts.cache.upload import pack_to_address
 

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _verify_address(address: str, fix: list[Path] | None, config: Any) -> Result:
-    from myxtts.cache.mirrored import mirrors_folder
+    from myxtts.cache.mirror_folder import mirrors_folder
     from myxtts.cache.verify_address import verify_address
 
     again = f"pack it there again with: myxtts pack CORPUS -o {address} --rebuild"

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
-from tqdm import tqdm
 
+from myxtts.cache.progress import progress_bar
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
@@ -115,7 +115,7 @@ class Probe:
     def find(self, allowed: float, most_frames: int) -> FrameBudget:
         """`most_frames`: never more, whatever the memory holds, but for one utterance on each device."""
         longest = frames_of(self._specs[-1])
-        with tqdm(total=3, desc="finding data.frame_budget", unit="shape", leave=False) as bar:
+        with progress_bar(3, "finding data.frame_budget", "shape") as bar:
             one = self._take(self._specs[-1], 1, bar)
             if one.n_bytes > allowed:
                 raise TrainingError(
@@ -133,7 +133,7 @@ class Probe:
         needed = fixed + frames * per_frame
         return FrameBudget(frames, longest, needed, allowed, self._memory.name, fits > most_frames, rate)
 
-    def _of_short_ones(self, several: Taken, fixed: float, fits: float, bar: tqdm) -> float:
+    def _of_short_ones(self, several: Taken, fixed: float, fits: float, bar: Any) -> float:
         """What a frame needs in the shortest shape, tried with no more rows than fit of the longest one, which take
         more each."""
         if len(self._specs) == 1:
@@ -142,7 +142,7 @@ class Probe:
         short = self._take(self._specs[0], max(rows // self._devices, 1), bar)
         return (short.n_bytes - fixed) / short.frames
 
-    def _take(self, spec: Spec, rows: int, bar: tqdm) -> Taken:
+    def _take(self, spec: Spec, rows: int, bar: Any) -> Taken:
         sized = {name: with_rows(part, rows) for name, part in spec.items()}
         try:
             self._step.compile(sized)  # once before: to compile takes memory of its own

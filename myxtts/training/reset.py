@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from pathlib import Path
 
 from myxtts.errors import TrainingError
-from myxtts.files import sync_folder
+from myxtts.files import put_in_place
 from myxtts.training.checkpoint import RunLock
 from myxtts.training.run_log import LOG
 
@@ -24,8 +23,7 @@ def move_aside(run: Path) -> Path | None:
     aside = next(place for place in map(run.with_name, names) if not place.exists())
     with RunLock(run):  # a trainer that still runs there would go on writing into what was moved
         try:
-            os.rename(run, aside)
+            put_in_place(run, aside)
         except OSError as error:
             raise TrainingError(f"cannot move {run} aside ({error.strerror}): choose another --run") from None
-        sync_folder(run.parent)
     return aside

@@ -1,6 +1,7 @@
 """A cache on its way to a store: in the end it is there whole, or not at all, whatever happens on the way."""
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,9 +9,8 @@ import pytest
 from corpora import feed_config, write_corpus
 from loopback import FolderServer
 
+from myxtts.cache import patience, upload
 from myxtts.cache import remote as remote_room
-from myxtts.cache import upload
-from myxtts.cache import verify_address as verifying
 from myxtts.cache.format import MANIFEST
 from myxtts.cache.open import open_cache
 from myxtts.cache.remote import Remote, Unreachable
@@ -36,7 +36,7 @@ def store(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "store"
     made = obstore.store.LocalStore(folder, mkdir=True)
     monkeypatch.setattr(remote_room, "_open_store", lambda address: made)
-    monkeypatch.setattr(upload, "_PAUSES_SECONDS", (0.0,))
+    monkeypatch.setattr(patience, "PAUSES_SECONDS", (0.0,))
     return folder
 
 
@@ -112,6 +112,25 @@ def test_a_store_that_is_away_is_tried_again_and_then_named(corpus, store, tmp_p
     assert not (store / MANIFEST).exists()  # the old list is gone: nobody takes a mixture for a cache
 
 
+def test_ctrl_c_ends_the_pause_of_another_file_too(corpus, store, tmp_path, monkeypatch):
+    refused, tried = threading.Event(), []
+
+    def meddle(name: str, count: int) -> None:
+        tried.append(name)
+        if len(tried) == 2:
+            refused.set()
+            raise Unreachable("mock: nobody answers")
+        refused.wait(60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(upload, "_FILES_AT_ONCE", 2)
+    monkeypatch.setattr(patience, "PAUSES_SECONDS", (30.0,))
+    put_counted(monkeypatch, meddle)
+    with pytest.raises(KeyboardInterrupt):
+        pack(corpus, tmp_path)
+    assert len(tried) == len(set(tried))  # at the end of a pause it would have been tried again
+
+
 def test_what_arrives_damaged_is_sent_again_and_then_refused(corpus, store, tmp_path, monkeypatch, caplog):
     spoiled = {"times": 1}
     put = Remote.put
@@ -177,7 +196,6 @@ def test_a_bucket_that_is_not_there_is_named_before_anything_is_packed(corpus, s
 
 
 def test_every_byte_at_an_address_is_verified(corpus, store, tmp_path, monkeypatch):
-    monkeypatch.setattr(verifying, "_PAUSE_SECONDS", 0.0)
     pack(corpus, tmp_path)
     mirrors = tmp_path / "mirrors"
     with open(store / "00001.cache" / "tokens.npy", "r+b") as file:
