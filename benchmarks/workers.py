@@ -1,9 +1,11 @@
 """Several workers on this machine: do they learn the same, what does their exchange cost, and what does a kill cost?
 
     python benchmarks/workers.py [--steps 50] [--workers 1 2 4] [--kills 20] [--launcher-kills 5] [--stops] [--full]
+    python benchmarks/workers.py --full --devices 4 --kills 0 --launcher-kills 0
 
 First the same run by 1, 2 and 4 workers of one thread each: the step time of each, the share of the exchange, and how
-far their losses are apart, beside how far those of one worker with two threads are. Then a run of two workers
+far their losses are apart, beside how far those of one worker with two threads are. With `--devices` as many devices in
+all are spread over them (`training.deterministic`), and every loss must be the same. Then a run of two workers
 (`training.deterministic`) whose workers are killed -9 at random moments, which the launcher starts again, and whose
 launcher is killed too: every loss must be that of an undisturbed run, and nobody may still be there 60 s after a kill.
 The model is the real one, made small; `--full` takes `tiny`.
@@ -35,6 +37,7 @@ SETTINGS = {
     "training.sample_steps": 0, "training.start_from": "scratch",
 }  # fmt: skip
 KILLED = {"training.deterministic": "true", "training.validation_steps": 20, "data.batch_size": 8}
+NO_VALIDATION = {"training.validation_steps": 10**6}
 THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 HANG_SECONDS = 60.0
 MOST_STEPS = 20  # until the next kill; starting again takes far longer
@@ -78,19 +81,22 @@ def losses(run: Path) -> np.ndarray:
 # ---- the same run by several ----------------------------------------------------------------------------------------
 
 
-def compare(folder: Path, cache: Path, steps: int, counts: list[int], full: bool) -> int:
-    times, curves, failures = {}, {}, 0
+def compare(folder: Path, cache: Path, steps: int, counts: list[int], full: bool, devices: int) -> int:
+    times, curves, failures, bar = {}, {}, 0, 0.0 if devices else BAR_LOSS
     for count in counts:
         run = folder / f"by{count}"
-        finish(command(cache, run, steps, count, full, 0, **{"training.validation_steps": 10**6}), folder / "log.txt")
+        more = NO_VALIDATION | spread(devices, count)
+        finish(command(cache, run, steps, count, full, 0, **more), folder / "log.txt")
         later = history(run)[steps // 5 :]
         times[count], curves[count] = np.median([line["data_ms"] + line["compute_ms"] for line in later]), losses(run)
         ranks, first = ranks_of(later), counts[0]
         share = "" if ranks is None else f", exchange {ranks.exchange_ms:.1f} ms ({ranks.exchange_share:.1%})"
         apart = float(np.max(np.abs(curves[count] / curves[first] - 1.0)))
         print(f"{count} workers: step {times[count]:.1f} ms, {times[count] / times[first]:.2f}x of {first}{share}; "
-              f"losses of {steps} steps within {apart:.1e} (bar {BAR_LOSS:.0e})", flush=True)  # fmt: skip
-        failures += apart > BAR_LOSS
+              f"losses of {steps} steps within {apart:.1e} (bar {bar:.0e})", flush=True)  # fmt: skip
+        failures += apart > bar
+    if devices:
+        return failures
     apart = rounding(folder, cache, steps, full, curves[counts[0]])
     print(f"1 worker with two threads, which round differently: losses within {apart:.1e}")
     if {1, 2} <= set(counts):
@@ -98,11 +104,15 @@ def compare(folder: Path, cache: Path, steps: int, counts: list[int], full: bool
     return failures
 
 
+def spread(devices: int, workers: int) -> dict[str, object]:
+    return {"training.deterministic": "true", "training.devices": devices // workers} if devices else {}
+
+
 def rounding(folder: Path, cache: Path, steps: int, full: bool, losses_before: np.ndarray) -> float:
     """How far the losses of one worker move if nothing changes but the order of its sums: no number of workers can
     agree better. A large model multiplies it, since its alignments and its discriminator answer to the last bit."""
     run = folder / "rounding"
-    words = command(cache, run, steps, 1, full, 0, **{"training.validation_steps": 10**6})
+    words = command(cache, run, steps, 1, full, 0, **NO_VALIDATION)
     finish(words, folder / "log.txt", threads=2)
     return float(np.max(np.abs(losses(run) / losses_before - 1.0)))
 
@@ -182,6 +192,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2, 4])
+    parser.add_argument("--devices", type=int, default=0, help="of all workers together: then every bit is compared")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--launcher-kills", type=int, default=5)
     parser.add_argument("--stops", action="store_true", help="stop a worker for 30 s and for ever, too")
@@ -195,7 +206,8 @@ def main() -> int:
         pack = [sys.executable, "-m", "myxtts", "pack", folder / "speech", "-o", cache]
         subprocess.run([*pack, "--set", "data.text_tokens=characters"], check=True, capture_output=True)
         if arguments.workers:
-            failures += compare(folder, cache, arguments.steps, arguments.workers, arguments.full)
+            given = arguments.steps, arguments.workers, arguments.full, arguments.devices
+            failures += compare(folder, cache, *given)
         if arguments.kills or arguments.launcher_kills:
             given = arguments.kills, arguments.launcher_kills, arguments.full, chance
             failures += kill_rounds(folder, cache, *given)

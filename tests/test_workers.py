@@ -45,6 +45,18 @@ def test_a_killed_worker_is_started_again_and_the_run_is_the_undisturbed_one(pac
 
 
 @pytest.mark.slow
+def test_a_deterministic_run_has_the_same_bits_however_its_devices_are_spread_over_workers(packed_voice, tmp_path):
+    steps = 12
+    together = [*command(packed_voice, tmp_path / "together", steps), "--devices", "4"]
+    launch = command(packed_voice, tmp_path / "spread", steps, "launch", "--processes", "2", "--restarts", "0", "--")
+    for words in (together, [*launch, "--devices", "2"]):
+        done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr[-3000:]
+    assert len(losses(tmp_path / "together")) == steps
+    assert losses(tmp_path / "spread") == losses(tmp_path / "together")
+
+
+@pytest.mark.slow
 def test_workers_train_from_an_address_as_from_a_folder(corpus_folder, tmp_path):
     with ThreadPoolExecutor(1) as executor:
         settings = PackSettings.from_config(feed_config().data)

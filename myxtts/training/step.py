@@ -56,8 +56,11 @@ class Step:
     def compile(self, spec: Mapping[str, tf.TensorSpec]) -> None:
         """Get ready for a batch shape. A batch of nothing goes through, because half of the work is done by the first
         call; it changes no variable."""
-        nothing = {name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()}
-        self.run(nothing if self.replicas is None else [nothing] * len(self.replicas.devices), 0, apply=False)
+
+        def nothing() -> Batch:
+            return {name: tf.zeros(part.shape, part.dtype) for name, part in spec.items()}
+
+        self.run(nothing() if self.replicas is None else self.replicas.on_each(nothing), 0, apply=False)
 
     def run(self, batch: Batch | list[Batch], step: int, apply: bool = True, notice: Notice | None = None) -> Numbers:
         """Train on one batch; the numbers are here when it returns, so its time is the step's. `notice`: what this

@@ -34,6 +34,12 @@ with nullcontext() if replicas is None else replicas.scope():
     model = make_model(speakers=["one", "two", "three"])
     settings = TrainingConfig(schedule="constant", warmup_steps=0, learning_rate=1e-3)
     step = Step(model, settings, 100, replicas)
+placed, distribute = [], getattr(replicas, "distribute", None)
+if replicas is not None:
+    replicas.distribute = lambda parts: placed.append([part["mel"].device for part in parts]) or distribute(parts)
+    like = make_batch(7, 200, 10)
+    step.compile({name: tf.TensorSpec([4, *part.shape[1:]], part.dtype) for name, part in like.items()})
+    replicas.distribute = distribute
 taken = []
 for number in range(3):
     batch = make_batch(7, 200, 10, seed=number)  # not a multiple of the devices, and longer than a crop
@@ -46,7 +52,8 @@ for number in range(3):
     numbers = step.run(parts[0] if replicas is None else parts, number)
     taken.append({name: value for name, value in numbers.items() if not name.startswith(("rank", "stop", "seconds"))})
 total = {name: float(np.abs(value).sum()) for name, value in weights.weights_of(model).items()}
-print(json.dumps({"numbers": taken, "weights": total, "updates": int(step.state()["updates"])}))
+print(json.dumps({"numbers": taken, "weights": total, "updates": int(step.state()["updates"]),
+                  "placed": placed}))
 """
 
 
@@ -64,4 +71,7 @@ def test_two_devices_learn_what_one_does():
     assert one["updates"] == two["updates"] == 3
     for ours, theirs in zip(two["numbers"], one["numbers"], strict=True):
         assert ours == pytest.approx(theirs, rel=1e-4)
+    ((first, second),) = two["placed"]  # compiled for parts on one device, the first step would compile again
+    assert first.endswith("CPU:0")
+    assert second.endswith("CPU:1")
     assert two["weights"] == pytest.approx(one["weights"], rel=1e-4)
