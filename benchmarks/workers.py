@@ -173,7 +173,7 @@ def wait_for_steps(run: Path, process: subprocess.Popen, more: int) -> int:
     """Until so many further steps are logged; the step then."""
     before = len(history(run))
     while (now := len(history(run))) < before + more and process.poll() is None:
-        time.sleep(0.05)
+        time.sleep(0.2)  # the whole log is read each time: at 0.05 that took a tenth of a core
     return now
 
 
