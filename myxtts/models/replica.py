@@ -64,9 +64,9 @@ def _timed_sum(value: Any) -> Any:
 def sum_of_replicas(values: Any) -> Any:
     """Tensors, or lists of them, summed over all replicas.
 
-    An exchange adds in the order in which its ring passes, which is another one in four processes than in one. In
-    order, each replica's value stands at its own place among zeros, which every ring adds alike, and the places are
-    added afterwards: that is as many times the bytes as there are replicas.
+    In what order an exchange adds is its own affair, and nothing promises the same one in four processes as in one. In
+    order, each replica's value stands at its own place among zeros, which adds up alike in any order, and the places
+    are added afterwards: that is as many times the bytes as there are replicas.
     """
     context: Any = tf.distribute.get_replica_context()
     count = context.num_replicas_in_sync
