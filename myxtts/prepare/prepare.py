@@ -119,8 +119,8 @@ def _listen_to_all(rates: dict[Path, tuple[int, float]], state: State, bar: Bar)
     with bar("listening", sum(rates[path][1] for path in new.values())) as moved:
         for digest, path in new.items():
             state.add_source(digest, path, rates[path][0], listen(path, moved))
-    for path, digest in digests.items():
-        state.note_place(digest, path)
+    for digest in dict.fromkeys(digests.values()):
+        state.note_place(digest, [path for path, own in digests.items() if own == digest])
     return digests
 
 

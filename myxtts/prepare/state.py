@@ -113,11 +113,11 @@ class State:
         self._append({"source": asdict(source)})
         return source
 
-    def note_place(self, digest: str, path: Path) -> None:
-        """Where a recording lies now: it may have been moved since it was listened to."""
-        source = self.sources[digest]
-        if source.path != str(path.resolve()):
-            self._append({"source": asdict(replace(source, path=str(path.resolve())))})
+    def note_place(self, digest: str, paths: Iterable[Path]) -> None:
+        """Where a recording lies now, of which there may be copies: it may have been moved since it was listened to."""
+        source, places = self.sources[digest], [str(path.resolve()) for path in paths]
+        if source.path not in places:
+            self._append({"source": asdict(replace(source, path=places[0]))})
 
     def add_heard(self, key: str, heard: Heard) -> None:
         self._append({"heard": {"slice": key, "text": heard.text, "confidence": round(heard.confidence, 4)}})

@@ -84,6 +84,16 @@ def test_a_recording_that_was_moved_is_cut_from_its_new_place(prepared, tmp_path
     assert len(list((folder / "corpus" / "wavs").iterdir())) == 4
 
 
+def test_two_copies_of_a_recording_are_one_and_leave_the_journal_as_it_is(prepared, tmp_path):
+    folder = shutil.copytree(prepared[0], tmp_path / "copies")
+    shutil.copy(folder / "talk.wav", folder / "copy.wav")
+    sizes = []
+    for _ in range(2):
+        summary = run("prepare", folder / "talk.wav", folder / "copy.wav", "-o", folder / "corpus", "--speaker", "anna")
+        sizes.append((folder / "corpus" / "prepare" / "journal.jsonl").stat().st_size)
+    assert (summary["recordings"], sizes[0]) == (1, sizes[1])
+
+
 def test_with_a_text_rows_have_its_words_and_both_lists_are_found(prepared, speech, tmp_path):
     folder = shutil.copytree(prepared[0], tmp_path / "text")
     never = "The committee postponed its annual decision about the harbour lights."
