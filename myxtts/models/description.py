@@ -41,7 +41,7 @@ class ModelDescription:
     speakers: list[str] = field(default_factory=list)
     tokens: dict[str, Any] = field(default_factory=dict)  # a cache's settings["tokens"]
     audio: dict[str, Any] = field(default_factory=dict)  # a cache's settings["audio"]
-    follows_pitch: bool = True  # the reference's own pitch is the voice's; models of before November 18 learnt it
+    follows_pitch: bool = True  # a voice's pitch is that of its reference; older models learnt it
 
     def __post_init__(self) -> None:
         size_named(self.size)

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 from small_data import small_config
 
+from myxtts.errors import ConfigError
 from myxtts.features.mel import log_mel
 from myxtts.inference.vocoder import find_vocoder
 from myxtts.models import vocoder, weights
@@ -50,6 +51,11 @@ def test_the_judges_learn_from_the_start_and_count_later(voice_cache):
     assert min(first["distance"], first["caught"], later["deceived"], later["features"]) > 0
     assert any(changed(before, after, "vocoder"))
     assert any(changed(before, after, "discriminators"))
+
+
+def test_frames_in_another_colour_than_their_sound_are_refused():
+    with pytest.raises(ConfigError, match="vary_voices is 0.5, but a vocoder"):
+        for_vocoder(settings(vary_voices=0.5))
 
 
 def test_each_side_is_trained_by_its_own_loss(voice_cache):
