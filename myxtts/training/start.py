@@ -124,8 +124,8 @@ def for_vocoder(config: XTTSConfig) -> XTTSConfig:
     """Where nothing was given, what suits a vocoder: it sees short pieces, so one shape of batch wastes nothing."""
     if config.training.vary_voices:
         raise ConfigError(
-            f"training.vary_voices is {config.training.vary_voices:g}, but a vocoder learns the sound of frames as they are: "
-            "leave it out, it is for a voice"
+            f"training.vary_voices is {config.training.vary_voices:g}, but a vocoder learns the sound of frames as "
+            "they are: leave it out, it is for a voice"
         )
     data, training = config.data.filled(_VOCODER_DATA), config.training.filled(_VOCODER_TRAINING)
     return dataclasses.replace(config, data=data, training=training)
