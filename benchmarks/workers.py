@@ -105,6 +105,8 @@ def compare(folder: Path, cache: Path, steps: int, counts: list[int], full: bool
 
 
 def spread(devices: int, workers: int) -> dict[str, object]:
+    if devices % workers:
+        raise SystemExit(f"{devices} devices cannot be spread over {workers} workers evenly: choose other --workers")
     return {"training.deterministic": "true", "training.devices": devices // workers} if devices else {}
 
 

@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -135,7 +135,7 @@ class Upload:
         self._patiently(lambda: self._remote.delete(MANIFEST))  # nobody shall begin with half of another cache
         with ThreadPoolExecutor(_FILES_AT_ONCE, "myxtts-upload") as pool:
             try:
-                for sent in [pool.submit(self._send, name) for name in names]:
+                for sent in as_completed([pool.submit(self._send, name) for name in names]):
                     done += sent.result()
                     if show:
                         show(done, total)

@@ -147,8 +147,8 @@ class TrainingConfig(Settings):
     )
     vary_voices: float = setting(
         0.0,
-        "Share of the clips that are heard in another colour, with their reference: for a base that shall follow "
-        "voices unlike those it learns from.",
+        "Share of the clips that are heard in another colour, with their reference; nearly as many references get "
+        "noise. For a base that shall follow voices unlike those it learns from.",
         0,
         1,
     )

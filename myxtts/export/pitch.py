@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from myxtts.export.graph import Graph
+from myxtts.features.mel import N_MELS
 from myxtts.models.pitch_table import (
     AROUND_FRAMES,
     HARDLY_VOICED,
@@ -46,20 +47,20 @@ def pitch_of(graph: Graph, mel: str) -> str:
 
 
 def typical_pitch(graph: Graph, crops: str, inside: str) -> str:
-    """Log-mel [crops, frames, mels], inside [crops, frames, 1] -> octaves [crops, 1]."""
-    fit = _fit(graph, crops, axis=2)
-    octaves = graph("Gather", table_octaves(), graph("ArgMax", fit, axis=2, keepdims=1))
-    height = graph("Relu", graph("Sub", graph("ReduceMax", fit, axes=[2], keepdims=1), HARDLY_VOICED))
-    sure = graph("Mul", graph("Mul", height, height), inside)
+    """Log-mel [crops, frames, mels], inside [crops, frames, 1] -> octaves of all frames together, [1, 1]."""
+    fit = _fit(graph, graph("Reshape", crops, [-1, N_MELS]))
+    octaves = graph("Gather", table_octaves(), graph("ArgMax", fit, axis=1, keepdims=1))
+    height = graph("Relu", graph("Sub", graph("ReduceMax", fit, axes=[1], keepdims=1), HARDLY_VOICED))
+    sure = graph("Mul", graph("Mul", height, height), graph("Reshape", inside, [-1, 1]))
     away = graph("Mul", graph("Sub", octaves, _usual(graph, octaves, sure)), 1.0 / TYPICAL_OCTAVES)
     near = graph("Exp", graph("Neg", graph("Mul", away, away)))
-    return graph("Squeeze", _usual(graph, octaves, graph("Mul", sure, near)), [2])
+    return _usual(graph, octaves, graph("Mul", sure, near))
 
 
 def _usual(graph: Graph, octaves: str, weights: str) -> str:
-    """[crops, 1, 1]"""
-    top = graph("ReduceSum", graph("Mul", octaves, weights), [1], keepdims=1)
-    bottom = graph("Add", graph("ReduceSum", weights, [1], keepdims=1), USUAL_WEIGHT)
+    """[frames, 1] each -> [1, 1]"""
+    top = graph("ReduceSum", graph("Mul", octaves, weights), [0], keepdims=1)
+    bottom = graph("Add", graph("ReduceSum", weights, [0], keepdims=1), USUAL_WEIGHT)
     return graph("Div", graph("Add", top, USUAL_WEIGHT * USUAL_OCTAVES), bottom)
 
 
@@ -68,11 +69,11 @@ def columns(graph: Graph, *values: str) -> str:
     return graph("Concat", *(graph("Unsqueeze", each, [1]) for each in values), axis=1)
 
 
-def _fit(graph: Graph, mel: str, axis: int = 1) -> str:
-    """How well each frame fits each pitch of the table, [.., frames, pitches]; `axis` is that of the mel bins."""
+def _fit(graph: Graph, mel: str) -> str:
+    """How well each frame fits each pitch of the table, [frames, pitches]."""
     envelope, table = matcher()
     ripple = graph("MatMul", mel, envelope)
-    length = graph("Add", graph("ReduceL2", ripple, axes=[axis], keepdims=1), QUIET)
+    length = graph("Add", graph("ReduceL2", ripple, axes=[1], keepdims=1), QUIET)
     return graph("MatMul", graph("Div", ripple, length), np.ascontiguousarray(table.T))
 
 

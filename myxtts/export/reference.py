@@ -31,11 +31,12 @@ def add_reference(graph: Graph, size: Size, frames: int, follows_pitch: bool) ->
         )
         x = graph("Mul", graph("Add", x, graph("Relu", y)), inside)
     far = graph("Mul", graph("Sub", 1.0, inside), _FAR)
-    vector, latents = _pool(graph, x, far, size)
+    vectors, latents = _pool(graph, x, far, size)
+    vector = graph("ReduceMean", vectors, axes=[0], keepdims=1)
     if follows_pitch:
-        timbre = graph("Slice", vector, [0], [-1], [1])
-        vector = graph("Concat", timbre, typical_pitch(graph, crops, _inside(graph, lengths, frames)), axis=1)
-    graph.output(graph("ReduceMean", vector, axes=[0], keepdims=1), "vector", np.float32, 1, size.voice_dim)
+        pitch = typical_pitch(graph, crops, _inside(graph, lengths, frames))
+        vector = graph("Concat", graph("Slice", vector, [0], [-1], [1]), pitch, axis=1)
+    graph.output(vector, "vector", np.float32, 1, size.voice_dim)
     graph.output(graph("ReduceMean", latents, axes=[0], keepdims=0), "latents", np.float32,
                  size.latent_tokens, size.voice_dim)  # fmt: skip
 

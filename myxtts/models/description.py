@@ -77,9 +77,13 @@ class ModelDescription:
     def load(cls, folder: Path | str) -> ModelDescription:
         """From a folder with model.json; an error names what is damaged, newer or for another mel."""
         values = {"follows_pitch": False} | read_model(folder, "acoustic")
-        wrong = sorted({each.name for each in fields(cls)}.symmetric_difference(values))
-        if wrong:
-            raise CheckpointDamaged(f"{folder}/{MODEL} lacks or does not know {', '.join(wrong)}: copy the model again")
+        known = {each.name for each in fields(cls)}
+        if missing := sorted(known.difference(values)):
+            raise CheckpointDamaged(f"{folder}/{MODEL} lacks {', '.join(missing)}: copy the model again")
+        if unknown := sorted(set(values).difference(known)):
+            raise CheckpointError(
+                f"{folder}/{MODEL} holds {', '.join(unknown)}, which only a newer MyXTTS knows: upgrade"
+            )
         if unfit := misfit(values, _SHAPE):
             raise CheckpointDamaged(f"{folder}/{MODEL}: {unfit}: copy the model again")
         try:

@@ -18,7 +18,7 @@ from myxtts.models.replica import drawn
 
 # Spread of the cosine coefficients of a colour, in nepers, from the level on; as between people.
 _COLOUR = (0.2, 0.5, 0.3, 0.3, 0.3, 0.15, 0.15, 0.12, 0.12, 0.1)
-_NOISE_SHARE = 0.4  # of the references
+_NOISE_SHARE = 0.8  # of as many references as rows in other colours, but not of the same ones
 _QUIETEST_NOISE, _LOUDEST_NOISE = -10.0, -6.0  # log-mel; speech has -4 in the mean, digital silence -11.5
 _WHICH, _CURVES, _LEVELS, _NOISES = range(4)
 
@@ -30,15 +30,15 @@ def vary(batch: dict[str, Any], share: float, seed: Any) -> dict[str, Any]:
     rows = lengths_of(batch["mel"])[0]
     chosen = tf.cast(_uniform(rows, fold(seed, _WHICH)) < share, tf.float32)
     colour = (_colours(rows, fold(seed, _CURVES)) * chosen[:, None])[:, None]
-    return batch | {"mel": batch["mel"] + colour, "reference": _noisy(batch["reference"] + colour, rows, seed)}
+    return batch | {"mel": batch["mel"] + colour, "reference": _noisy(batch["reference"] + colour, rows, share, seed)}
 
 
-def _noisy(reference: Any, rows: Any, seed: Any) -> Any:
+def _noisy(reference: Any, rows: Any, share: float, seed: Any) -> Any:
     which, how_loud = tf.split(_uniform(rows, fold(seed, _LEVELS), 2), 2, axis=1)
     level = _QUIETEST_NOISE + (_LOUDEST_NOISE - _QUIETEST_NOISE) * how_loud
     noise = (level + _colours(rows, fold(seed, _NOISES)))[:, None]
     louder = tf.math.log(tf.exp(reference) + tf.exp(noise))
-    return tf.where((which < _NOISE_SHARE)[:, None], louder, reference)
+    return tf.where((which < _NOISE_SHARE * share)[:, None], louder, reference)
 
 
 def _colours(rows: Any, seed: Any) -> Any:

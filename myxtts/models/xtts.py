@@ -219,9 +219,14 @@ class XTTS(keras.Model):
     # ------------------------------------------------------------------------------------------------ speaking
 
     def voice(self, reference: Any, lengths: Any) -> Voice:
-        """The voice of log-mel clips [clips, frames, mels], averaged over them: vector [1, dim], tokens [1, n, dim]."""
-        voices = self._hear(reference, lengths)
-        return Voice(*(tf.reduce_mean(each, axis=0, keepdims=True) for each in voices))
+        """The voice of log-mel clips [clips, frames, mels], averaged over them: vector [1, dim], tokens [1, n, dim].
+
+        Their pitch is that of all sure frames together, since a clip may have hardly any."""
+        voices = self.reference_encoder(self._normalise(reference), lengths)
+        vector, tokens = (tf.reduce_mean(each, axis=0, keepdims=True) for each in voices)
+        clips, frames, mels = lengths_of(reference)
+        inside = tf.reshape(inside_of(lengths, frames), [1, clips * frames, 1])
+        return self._pitched(Voice(vector, tokens), tf.reshape(reference, [1, clips * frames, mels]), inside)
 
     def synthesize(
         self,
@@ -255,11 +260,14 @@ class XTTS(keras.Model):
     # ------------------------------------------------------------------------------------------------ shared
 
     def _hear(self, log_mel: Any, lengths: Any) -> Voice:
-        """What the encoder makes of clips; where pitch is followed, the vector's last number is theirs instead."""
+        """What the encoder makes of each clip."""
         voice = self.reference_encoder(self._normalise(log_mel), lengths)
+        return self._pitched(voice, log_mel, inside_of(lengths, lengths_of(log_mel)[1]))
+
+    def _pitched(self, voice: Voice, log_mel: Any, inside: Any) -> Voice:
+        """Where pitch is followed, the vector's last number is that of the clip instead."""
         if not self.description.follows_pitch:
             return voice
-        inside = inside_of(lengths, lengths_of(log_mel)[1])
         pitch = typical_pitch(tf.cast(log_mel, tf.float32), inside)
         return Voice(tf.concat([self._timbre(voice.vector), pitch], axis=-1), voice.tokens)
 

@@ -82,7 +82,7 @@ class Limiter:
 
     def __call__(self, audio: Audio) -> Audio:
         before, peak = self._gain, max(audio.max(initial=0.0), -audio.min(initial=0.0))
-        if peak * before <= _PEAK:
+        if not peak * before > _PEAK:  # also of what is no number, which must not become the gain
             return audio if before == 1.0 else audio * np.float32(before)
         self._gain = _PEAK / float(peak)
         gain = np.full(len(audio), self._gain, np.float32)

@@ -88,7 +88,7 @@ class Job:
 
     def _end(self, problem: Problem | None) -> bool:
         with self._worker.changed:
-            self._ended, self._problem = True, problem
+            self._problem, self._ended = problem, True  # in this order: `is_over` reads without the lock
             self._tell()
         return False
 

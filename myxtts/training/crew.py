@@ -15,6 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from myxtts.errors import TrainingError
+from myxtts.models.description import ModelDescription
 from myxtts.training.checkpoint import Checkpoints, Loaded
 from myxtts.training.heartbeat import Heartbeat
 from myxtts.training.recorder import Follower, Recorder
@@ -86,12 +87,18 @@ class Crew:
             return self._heartbeat.explain(error)
 
     def follow(self, step: Step, numbers: Sequence[float]) -> list[float]:
-        """Everybody's variables and numbers become the chief's."""
+        """Everybody's variables and numbers become the chief's, and what its weights mean."""
         if (replicas := self.replicas) is None or not self.several:
             return list(numbers)
         self.enter(int(numbers[0]), "sharing the weights")
         self.together(lambda: replicas.share(step.variables))
-        return list(self.together(lambda: replicas.agree(numbers)))
+        description = step.model.description
+        voice = isinstance(description, ModelDescription)
+        own = [float(voice and description.follows_pitch), *numbers]
+        follows, *numbers = self.together(lambda: replicas.agree(own))
+        if voice:
+            description.follows_pitch = bool(follows)
+        return list(numbers)
 
     def agree(self, at: int, number: float) -> float:
         if (replicas := self.replicas) is None or not self.several:

@@ -20,7 +20,14 @@ from tensorflow.python.eager import context
 
 from myxtts.errors import ConfigError, TrainingError
 from myxtts.models import replica
-from myxtts.models.replica import moment_after, note_wait, replica_number, sum_of_replicas, take_waits
+from myxtts.models.replica import (
+    moment_after,
+    note_wait,
+    replica_number,
+    sum_of_replicas,
+    sum_of_zeros_and_one,
+    take_waits,
+)
 from myxtts.training.cluster import Cluster
 from myxtts.training.cpu_workers import CpuWorkers
 from myxtts.training.optimiser import put
@@ -135,7 +142,7 @@ class Replicas:
             for kind in sorted({variable.dtype for variable in variables}, key=str):
                 same = [variable for variable in variables if variable.dtype == kind]
                 own = [tf.convert_to_tensor(variable) for variable in same]
-                given = self.sum(own if first else [tf.zeros_like(value) for value in own])
+                given = sum_of_zeros_and_one(own if first else [tf.zeros_like(value) for value in own])
                 for variable, value in zip(same, given, strict=True):
                     put(variable, value)
 
@@ -149,7 +156,8 @@ class Replicas:
 
         def take(value: Any) -> Any:
             first = replica_number(tf.distribute.get_replica_context()) == 0
-            return self.sum(value if first else tf.zeros_like(value))
+            placed = tf.identity(value)  # as in `sum`
+            return sum_of_zeros_and_one(placed if first else tf.zeros_like(placed))
 
         agreed = tf.function(lambda value: self.first_of(self.run(take, (value,))), autograph=False)(own)
         return [float(number) for number in agreed.numpy()]

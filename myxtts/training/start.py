@@ -54,6 +54,7 @@ def start_training(
     """
     prepare_tensorflow(config)  # before the first tensor: a GPU's memory cannot be told to grow later
     vocoder = config.model.part == "vocoder"
+    check_variation(config)
     config = for_vocoder(config) if vocoder else settle_start(config, open_cache(cache, verify=False))
     cluster = cluster_of()
     config = config if cluster is None else same_everywhere(config)
@@ -120,13 +121,18 @@ def model_for(config: XTTSConfig, feed: Feed) -> XTTS | VocoderTraining:
     return build_vocoder(config) if config.model.part == "vocoder" else build_model(config, feed)
 
 
+def check_variation(config: XTTSConfig) -> None:
+    share, why = config.training.vary_voices, ""
+    if share and config.model.part == "vocoder":
+        why = "a vocoder learns the sound of frames as they are"
+    elif share and not config.data.reference_frames:
+        why = "without references (data.reference_frames is 0) there is no voice to follow"
+    if why:
+        raise ConfigError(f"training.vary_voices is {share:g}, but {why}: leave it out")
+
+
 def for_vocoder(config: XTTSConfig) -> XTTSConfig:
     """Where nothing was given, what suits a vocoder: it sees short pieces, so one shape of batch wastes nothing."""
-    if config.training.vary_voices:
-        raise ConfigError(
-            f"training.vary_voices is {config.training.vary_voices:g}, but a vocoder learns the sound of frames as "
-            "they are: leave it out, it is for a voice"
-        )
     data, training = config.data.filled(_VOCODER_DATA), config.training.filled(_VOCODER_TRAINING)
     return dataclasses.replace(config, data=data, training=training)
 

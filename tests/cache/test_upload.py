@@ -113,11 +113,13 @@ def test_a_store_that_is_away_is_tried_again_and_then_named(corpus, store, tmp_p
 
 
 def test_ctrl_c_ends_the_pause_of_another_file_too(corpus, store, tmp_path, monkeypatch):
-    refused, tried = threading.Event(), []
+    refused, one_at_a_time, tried = threading.Event(), threading.Lock(), []
 
     def meddle(name: str, count: int) -> None:
-        tried.append(name)
-        if len(tried) == 2:
+        with one_at_a_time:
+            tried.append(name)
+            number = len(tried)
+        if number == 1:
             refused.set()
             raise Unreachable("mock: nobody answers")
         refused.wait(60)

@@ -28,7 +28,11 @@ TEXT = "one two three. four!"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Path:
     """Random numbers of a trained size everywhere, so that no part of the graph could be left out unnoticed."""
-    folder = write_model(tmp_path_factory.mktemp("exported") / "own", ["en-us", "de"])
+    return random_run(tmp_path_factory.mktemp("exported") / "own")
+
+
+def random_run(folder: Path, **changes) -> Path:
+    write_model(folder, ["en-us", "de"], **changes)
     rng, tensors = np.random.default_rng(0), weights.load(folder / "weights.safetensors")
     for name, value in tensors.items():
         if name.endswith("bias"):
@@ -76,6 +80,16 @@ def test_it_draws_the_same_frames(exported, synthesizer, options):
     ours, theirs = (each.say(TEXT, vocoder="griffin-lim", **options) for each in (exported, synthesizer))
     assert len(ours.mel) == len(theirs.mel)
     np.testing.assert_allclose(ours.mel, theirs.mel, atol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_model_of_before_is_exported_with_the_pitch_that_it_learnt(tmp_path):
+    old = random_run(tmp_path / "old", follows_pitch=False)
+    export_onnx(old, tmp_path / "onnx")
+    ours, theirs = Exported.load(tmp_path / "onnx"), Synthesizer.load(old)
+    np.testing.assert_allclose(ours.hear().vector, theirs.hear().vector, atol=1e-4)
+    spoken = [each.say(TEXT, vocoder="griffin-lim").mel for each in (ours, theirs)]
+    np.testing.assert_allclose(*spoken, atol=1e-3)
 
 
 @pytest.mark.parametrize("seed", [None, 5])

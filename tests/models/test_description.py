@@ -52,7 +52,7 @@ def test_a_model_of_before_does_not_follow_pitch(tmp_path):
         ({"size": "huge"}, "huge"),
         ({"wings": 2}, "wings"),
         ({"reference_frames": 0}, "reference_frames is 0, expected 1 or more"),
-        ({"reference_frames": None}, "lacks or does not know reference_frames"),
+        ({"reference_frames": None}, "lacks reference_frames: copy the model again"),
         ({"mel": None}, "lacks mel"),
         ({"part": "vocoder"}, "is a model of kind 'vocoder', expected 'acoustic'"),
     ],

@@ -243,3 +243,14 @@ def test_a_model_of_before_keeps_the_pitch_that_it_learnt():
     normal = (batch["reference"] - np.float32(-5.0)) / np.float32(2.0)
     own = model.reference_encoder(normal, batch["reference_lengths"]).vector
     np.testing.assert_allclose(vector[0], np.mean(own, axis=0), atol=1e-5)
+    shown = (tf.zeros([1, 8, 192]), tf.zeros([1, 8, 3]), tf.ones([1, 8, 1]), Voice(vector, None))
+    piece = dict(zip(("hidden", "place", "inside", "voice"), shown, strict=True))
+    np.testing.assert_array_equal(model._predict_pitch(piece)[0], model.pitch_predictor(*shown)[0])
+
+
+def test_clips_without_a_pitch_do_not_bend_that_of_the_others():
+    model, batch = make_model(), make_batch()
+    silence = np.full_like(batch["reference"], LOG_FLOOR)
+    alone = model.voice(batch["reference"], batch["reference_lengths"])
+    beside = model.voice(np.concatenate([batch["reference"], silence]), np.tile(batch["reference_lengths"], 2))
+    assert float(beside.vector[0, -1]) == pytest.approx(float(alone.vector[0, -1]), abs=1e-5)

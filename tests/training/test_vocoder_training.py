@@ -13,7 +13,7 @@ from myxtts.models.description import find_checkpoint
 from myxtts.models.vocoder_description import VocoderDescription
 from myxtts.models.vocoder_training import VocoderTraining
 from myxtts.training.setup import build_model
-from myxtts.training.start import feeds_for, for_vocoder, start_training
+from myxtts.training.start import check_variation, feeds_for, for_vocoder, start_training
 from myxtts.training.step import Step
 from myxtts.training.trainer import XTTSTrainer
 
@@ -55,7 +55,13 @@ def test_the_judges_learn_from_the_start_and_count_later(voice_cache):
 
 def test_frames_in_another_colour_than_their_sound_are_refused():
     with pytest.raises(ConfigError, match="vary_voices is 0.5, but a vocoder"):
-        for_vocoder(settings(vary_voices=0.5))
+        check_variation(settings(vary_voices=0.5))
+
+
+def test_other_colours_without_a_reference_are_refused():
+    config = small_config({"batch_size": 4, "reference_frames": 0}, vary_voices=0.5)
+    with pytest.raises(ConfigError, match="vary_voices is 0.5, but without references"):
+        check_variation(config)
 
 
 def test_each_side_is_trained_by_its_own_loss(voice_cache):
