@@ -3,6 +3,7 @@
     python benchmarks/prepare.py                              # 60 minutes of the demo corpus' voice
     python benchmarks/prepare.py --clips CORPUS --speaker NAME --minutes 20
     python benchmarks/prepare.py --keep FOLDER                # what was heard once is not heard again
+    python benchmarks/prepare.py --minutes 10 --aligner base  # also by a voice instead of a recogniser
     python benchmarks/prepare.py --kills 20 --minutes 3       # kill -9 at 20 moments
     python benchmarks/prepare.py --hours 10                   # memory and speed of slicing alone
 
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--kills", type=int, default=0, help="only this: kill -9 at so many moments")
     parser.add_argument("--hours", type=float, default=0.0, help="only this: slicing of so long a recording")
+    parser.add_argument("--aligner", metavar="RUN", help="find the words of the texts by this voice, too")
     parser.add_argument("--keep", metavar="FOLDER", type=Path, help="work here: what was heard once is not heard again")
     arguments = parser.parse_args()
     with _workplace(arguments.keep) as folder:
@@ -56,7 +58,7 @@ def main() -> None:
         elif arguments.kills:
             kill_and_resume(clips, folder, arguments.minutes, arguments.kills)
         else:
-            measure_words(clips, folder, arguments.minutes)
+            measure_words(clips, folder, arguments.minutes, arguments.aligner)
 
 
 @contextmanager
@@ -77,7 +79,7 @@ def _demo(folder: Path, minutes: float) -> Path:
 # ---- words ----------------------------------------------------------------------------------------------------------
 
 
-def measure_words(clips: list[Any], folder: Path, minutes: float) -> None:
+def measure_words(clips: list[Any], folder: Path, minutes: float, aligner: str | None) -> None:
     known = build(clips, folder / "long.wav", minutes * 60)
     said = [one for one in known if one.kind == "speech"]
     _print_truth(known)
@@ -85,23 +87,26 @@ def measure_words(clips: list[Any], folder: Path, minutes: float) -> None:
         wall, cpu = _timed(folder, name, asr=asr)
         speed = f"{known[-1].end / wall:.1f}x real time on {os.cpu_count()} cores"
         print(f"{name}: {speed}, {known[-1].end / cpu:.1f}x of CPU time")
-    judge("without a text", folder / "heard", known, said)
+    judge("without a text", folder, "heard", known, said)
     (folder / "whole.txt").write_text("\n".join(one.text for one in said), encoding="utf-8")
     lacking, never = other_text(said, folder / "other.txt")
     in_text = [one for one in said if one not in lacking]
-    _again(folder, "whole")
-    judge("with its text", folder / "whole", known, said)
-    _again(folder, "other")
-    judge("with another text", folder / "other", known, in_text)
-    judge_lists(folder / "other", lacking, never)
-    judge_places(folder / "other", lacking)
+    for by in (None, aligner) if aligner else (None,):
+        how = f", by the voice {by}" if by else ""
+        judge(f"with its text{how}", folder, _again(folder, "whole", by), known, said)
+        other = _again(folder, "other", by)
+        judge(f"with another text{how}", folder, other, known, in_text)
+        judge_lists(folder / other, lacking, never)
+        judge_places(folder / other, lacking)
 
 
-def _again(folder: Path, name: str) -> None:
-    """The same recording with a text: what the recogniser heard is known."""
+def _again(folder: Path, text: str, aligner: str | None) -> str:
+    """The same recording with a text: what the recogniser heard is known, a voice starts from the slices alone."""
+    name = f"{text}-aligned" if aligner else text
     shutil.rmtree(folder / name, ignore_errors=True)
-    shutil.copytree(folder / "heard", folder / name)
-    _timed(folder, name, text=folder / f"{name}.txt")
+    shutil.copytree(folder / ("sliced" if aligner else "heard"), folder / name)
+    _timed(folder, name, text=folder / f"{text}.txt", aligner=aligner)
+    return name
 
 
 def _print_truth(known: list[Known]) -> None:
@@ -122,21 +127,28 @@ def _timed(folder: Path, name: str, **order: Any) -> tuple[float, float]:
     return took
 
 
-def judge(what: str, corpus: Path, known: list[Known], said: list[Known]) -> None:
+def judge(what: str, folder: Path, name: str, known: list[Known], said: list[Known]) -> None:
     """Of all words that were said (and are in the text): how many are in the row whose sound has them."""
-    rows = _lines(corpus / "manifest.jsonl")
+    rows, heard = _lines(folder / name / "manifest.jsonl"), _heard(folder)
     right = clean = 0
     total = sum(len(spoken_words(one.text)) for one in said)
     for row in rows:
         own = [one for one in said if _meet(row, one)]
         words, true = spoken_words(row["text"]), [word for one in own for word in spoken_words(one.text)]
         if _is_inside(row, own):  # a pause inside a clip: nobody knows its words but the recogniser
-            true = spoken_words(row["heard"])
+            true = spoken_words(heard.get((row["start"], row["end"]), row["heard"]))
         right += sum(place != NOWHERE for place in align(words, true))
         clean += bool(words and true and _same(words[0], true[0]) and _same(words[-1], true[-1]))
     inside = sum(_is_inside(row, [one for one in known if one.kind == "speech"]) for row in rows)
     print(f"{what}: {right / total:.2%} of {total} words in the right row; {clean / max(len(rows), 1):.2%} of "
           f"{len(rows)} rows with none of another at their ends; {inside} rows begin or end inside a clip")  # fmt: skip
+
+
+def _heard(folder: Path) -> dict[tuple[float, float], str]:
+    """What the recogniser heard in each slice: a voice says only what is in the text."""
+    names = ("manifest.jsonl", "aside.jsonl")
+    return {(row["start"], row["end"]): row["heard"] for name in names for row in _lines(folder / "heard" / name)
+            if "heard" in row}  # fmt: skip
 
 
 def _is_inside(row: dict[str, Any], own: list[Known]) -> bool:

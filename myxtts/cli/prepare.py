@@ -30,6 +30,9 @@ def add(verbs: Any) -> None:
     parser.add_argument("--asr", metavar="NAME|DIR",
                         help="recogniser: moonshine (default for English), whisper (default for others), a folder of "
                         "faster-whisper's, or none: only cut")  # fmt: skip
+    parser.add_argument("--aligner", metavar="RUN",
+                        help="without a recogniser: a run, a checkpoint or base finds the words of --text by how they "
+                        "should sound")  # fmt: skip
     parser.add_argument("--review", action="store_true",
                         help="then serve a page on this machine to hear and correct rows; Ctrl-C ends it")  # fmt: skip
     parser.add_argument("--port", metavar="N", type=port_number, default=8021, help="of the page; 0 takes a free one")
@@ -42,10 +45,12 @@ def run(arguments: argparse.Namespace) -> Result:
     from myxtts.prepare.review import review
     from myxtts.prepare.trust import LEAST_TRUST
 
-    names = ("inputs", "corpus", "text", "language", "speaker", "asr", "least_trust")
+    names = ("inputs", "corpus", "text", "language", "speaker", "asr", "aligner", "least_trust")
     given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if arguments.asr not in (None, "moonshine", "whisper", "none") and not Path(arguments.asr).is_dir():
         raise UsageError(f"--asr {arguments.asr}: expected moonshine, whisper, none or a folder of faster-whisper's")
+    if arguments.aligner and (arguments.asr or not arguments.text):
+        raise UsageError("--aligner finds the words of a --text, in the place of --asr: name a text and no recogniser")
     if not arguments.inputs and not arguments.review:
         raise UsageError("name recordings to prepare, or --review what is prepared")
     outcome = prepare(Order(**given), _bar) if arguments.inputs else {}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,21 +11,17 @@ from typing import Any
 from myxtts.corpus.layout import AUDIO_SUFFIXES
 from myxtts.corpus.walk import walk
 from myxtts.errors import PrepareError
-from myxtts.evaluation.front_end import at_16_khz
-from myxtts.features.audio import read_audio, to_float
 from myxtts.files import hash_file
 from myxtts.prepare.cutting import write_slices
-from myxtts.prepare.ears import Ear, Heard, find_ear
+from myxtts.prepare.ears import Ear, find_ear
+from myxtts.prepare.hearing import Bar, Moved, file_of, hear_all, name_of_aligner, place_all, slices_of
 from myxtts.prepare.listening import listen, recording
 from myxtts.prepare.result import compose, publish
 from myxtts.prepare.rows import rows_of
 from myxtts.prepare.script import SUFFIXES, read_script
-from myxtts.prepare.slicing import REASONS, SLICE, Stretch, inner_pauses
+from myxtts.prepare.slicing import REASONS, SLICE, inner_pauses
 from myxtts.prepare.state import Group, Source, State, refuse_strangers
 from myxtts.prepare.trust import LEAST_TRUST
-
-Moved = Callable[[float], None]  # told how many seconds of sound are done
-Bar = Callable[[str, float], AbstractContextManager[Moved]]  # for what is done, and how many seconds there are
 
 
 @dataclass(frozen=True)
@@ -40,10 +34,11 @@ class Order:
     language: str = "en-us"
     speaker: str = ""
     asr: str | None = None
+    aligner: str | None = None  # a model that finds the words of the text, where no recogniser is named
     least_trust: float = LEAST_TRUST
 
 
-_WORTH_A_CUT = ("partly_in_text", "words_missing", "disagrees")
+_WORTH_A_CUT = ("partly_in_text", "words_missing", "disagrees", "unlikely")
 
 
 def _no_bar(what: str, seconds: float) -> AbstractContextManager[Moved]:
@@ -57,17 +52,21 @@ def prepare(order: Order, bar: Bar = _no_bar) -> dict[str, Any]:
     texts = find_texts(order.text, paths)
     scripts = {text: read_script(text) for text in texts.values() if text}
     rates = {path: _look(path) for path in paths}
-    ear = find_ear(order.asr, order.language)
-    if order.text and ear is None:
-        raise PrepareError("words are found in a text by what a recogniser hears: leave --asr none out")
+    ear = None if order.aligner else find_ear(order.asr, order.language)
+    if order.text and ear is None and order.aligner is None:
+        raise PrepareError("words are found in a text by what a recogniser hears: leave --asr none out, or --aligner")
     with State(order.corpus) as state:
         digests = _listen_to_all(rates, state, bar)
         sources = _sources(digests.values(), state)
         _refuse_without_speech(sources, state)
         _cut_and_hear(sources, state, ear, bar)
         for group in _groups(order, digests, texts, scripts, state, ear):
+            if order.aligner:
+                place_all(group, state, order.aligner, bar)
             while group.text and _cut_at_the_text(group, state, order.least_trust):
                 _cut_and_hear(_sources(group.sources, state), state, ear, bar)
+                if order.aligner:
+                    place_all(group, state, order.aligner, bar)
             rows_of(group, state, order.least_trust)  # a text that does not fit is refused before it is kept
             state.add_group(group)
         return publish(state, compose(state, order.least_trust))
@@ -144,29 +143,15 @@ def _refuse_without_speech(sources: list[Source], state: State) -> None:
 def _cut_and_hear(sources: list[Source], state: State, ear: Ear | None, bar: Bar) -> None:
     _cut_all(sources, state, bar)
     if ear:
-        _hear_all(sources, state, ear, bar)
+        hear_all(sources, state, ear, bar)
 
 
 def _cut_all(sources: list[Source], state: State, bar: Bar) -> None:
     (state.corpus / "wavs").mkdir(exist_ok=True)
-    parts = {source: _slices(source, state) for source in sources}
+    parts = {source: slices_of(source, state) for source in sources}
     with bar("cutting", sum(part.seconds for own in parts.values() for part in own)) as moved:
         for source, own in parts.items():
-            write_slices(source, [(part.start, part.end, _file_of(source, part, state)) for part in own], moved)
-
-
-def _hear_all(sources: list[Source], state: State, ear: Ear, bar: Bar) -> None:
-    new = [(source, part) for source in sources for part in _slices(source, state)
-           if source.key_of(part, ear.name) not in state.heard]  # fmt: skip
-    pool = ThreadPoolExecutor(ear.at_a_time or os.cpu_count() or 1)
-    try:
-        with bar("writing down", sum(part.seconds for _, part in new)) as moved:
-            heard = pool.map(lambda each: _hear(_file_of(each[0], each[1], state), ear), new)
-            for (source, part), said in zip(new, heard, strict=True):
-                state.add_heard(source.key_of(part, ear.name), said)
-                moved(part.seconds)
-    finally:
-        pool.shutdown(cancel_futures=True)
+            write_slices(source, [(part.start, part.end, file_of(source, part, state)) for part in own], moved)
 
 
 def _cut_at_the_text(group: Group, state: State, least_trust: float) -> bool:
@@ -175,16 +160,11 @@ def _cut_at_the_text(group: Group, state: State, least_trust: float) -> bool:
     made = False
     for source in (state.sources[digest] for digest in group.sources):
         doubtful = {row.id for row in rows if row.source == source.name and row.reason in _WORTH_A_CUT}
-        parts = [part for part in _slices(source, state) if source.id_of(part) in doubtful]
+        parts = [part for part in slices_of(source, state) if source.id_of(part) in doubtful]
         if parts:
             windows = state.windows(source)
             made |= state.add_cuts(source, [place for part in parts for place in inner_pauses(part, windows)])
     return made
-
-
-def _hear(path: Path, ear: Ear) -> Heard:
-    audio, rate = read_audio(path)
-    return ear.hear(at_16_khz(to_float(audio), rate))
 
 
 def _groups(
@@ -205,13 +185,8 @@ def _groups(
         digest = state.keep_text(scripts[text]) if text else None
         own = tuple(dict.fromkeys(digests[path] for path in paths))
         speaker = order.speaker or order.corpus.resolve().name
-        made.append(Group(own, digest, text.name if text else "", order.language, speaker, ear.name if ear else "none"))
+        listener = ear.name if ear else "none"
+        if order.aligner and digest:
+            listener = name_of_aligner(order.aligner, digest, own)
+        made.append(Group(own, digest, text.name if text else "", order.language, speaker, listener))
     return made
-
-
-def _slices(source: Source, state: State) -> list[Stretch]:
-    return [part for part in state.stretches(source) if part.kind == SLICE]
-
-
-def _file_of(source: Source, part: Stretch, state: State) -> Path:
-    return state.corpus / "wavs" / f"{source.id_of(part)}.wav"

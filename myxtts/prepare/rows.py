@@ -21,13 +21,15 @@ ASIDE = {
     "low_confidence": "the recogniser is not sure of what it heard",
     "odd_rate": "far more or fewer characters a second than usual",
     "disagrees": "what was heard is not what the text says",
+    "unlikely": "it does not sound as the voice expects of the text",
     "words_missing": "words of the text in the middle of it were not heard",
     "not_in_text": "what was said is not in the text",
     "partly_in_text": "a part of what was said is not in the text",
     "rejected": "a person said so",
 }
 LEAST_FOUND = 0.3  # of the heard words must be in the text: another text of the same language has less
-_WEAKEST = {"confidence": "low_confidence", "rate": "odd_rate", "agreement": "disagrees"}
+_SURE = 0.9  # likelihood that more than 85 % of the slices of a right text have, and fewer than 5 % of a wrong one
+_WEAKEST = {"confidence": "low_confidence", "rate": "odd_rate", "agreement": "disagrees", "likelihood": "unlikely"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def rows_of(group: Group, state: State, least_trust: float) -> tuple[list[Row], 
     script = Script.of(state.text(group.text), group.language)
     given = allot([_words(each, group) for each in slices], script)
     _refuse_other_texts(given, slices, group)
-    rows = _judge(slices, [_text(share, script) for share in given.shares], group, least_trust)
+    rows = _judge(slices, [_text(share, script, group) for share in given.shares], group, least_trust)
     return rows, list(_differences(given, rows, script, group))
 
 
@@ -106,20 +108,22 @@ def _words(each: _Slice, group: Group) -> list[str]:
 
 
 def _refuse_other_texts(given: Allotment, slices: list[_Slice], group: Group) -> None:
-    heard = sum(bool(each.heard and each.heard.text) for each in slices)
-    if heard and given.known_share < LEAST_FOUND:
+    heard = [each.heard for each in slices if each.heard and (each.heard.text or group.is_aligned)]
+    likely = sum(one.confidence >= _SURE for one in heard)
+    share, what = (likely / max(len(heard), 1), "slices") if group.is_aligned else (given.known_share, "words heard")
+    if heard and share < LEAST_FOUND:
         names = ", ".join(dict.fromkeys(each.source.name for each in slices))
         raise PrepareError(
-            f"the text {group.text_name} is not that of {names}: of the words heard ({group.language}) "
-            f"{given.known_share:.0%} are in it, expected {LEAST_FOUND:.0%} or more; "
+            f"the text {group.text_name} is not that of {names}: of the {what} ({group.language}) "
+            f"{share:.0%} are in it, expected {LEAST_FOUND:.0%} or more; "
             "name the right --text and --language"
         )
 
 
-def _text(share: Share, script: Script) -> tuple[str, str]:
+def _text(share: Share, script: Script, group: Group) -> tuple[str, str]:
     """The words of a slice, and why it must not be a row."""
     if not share:
-        return "", "not_in_text" if share.extra else "nothing_heard"
+        return "", "not_in_text" if share.extra or group.is_aligned else "nothing_heard"
     return share.text(script), "partly_in_text" if share.extra else "words_missing" if share.unread else ""
 
 
@@ -130,8 +134,8 @@ def _judge(slices: list[_Slice], texts: list[tuple[str, str]], group: Group, lea
     rows = []
     for each, (text, fault), words, rate in zip(slices, texts, spoken, rates, strict=True):
         parts = {"rate": trust.plausibility(rate, usual)}
-        if group.text is None:
-            parts["confidence"] = each.heard.confidence if each.heard else 0.0
+        if group.text is None or group.is_aligned:
+            parts["likelihood" if group.is_aligned else "confidence"] = each.heard.confidence if each.heard else 0.0
         else:
             parts["agreement"] = trust.agreement(words, _words(each, group))
         value, weakest = trust.weakest(**parts)

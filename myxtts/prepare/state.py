@@ -30,6 +30,8 @@ from myxtts.shapes import COUNT, Maybe, Number, Only
 
 _log = logging.getLogger(__name__)
 
+ALIGNER = "aligner"  # the name of an ear that is a voice begins with it
+
 _OURS = {"prepare": 1}
 _SHARE = Number(0, 1)
 _LINE = Only(
@@ -71,6 +73,11 @@ class Group:
     language: str
     speaker: str
     ear: str
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether a voice has found the words in the text, and not a recogniser's words."""
+        return self.ear.startswith(ALIGNER)
 
 
 class State:

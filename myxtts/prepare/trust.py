@@ -10,6 +10,10 @@ from myxtts.evaluation.intelligibility import edit_distance
 
 LEAST_TRUST = 0.7  # by default; see docs/log.md for what is below it
 
+# Nats a frame (likelihood.py): fully trusted, not at all. 0.7 is a margin of 0.8, and 12.5 at the worst.
+_SURE_MARGIN, _NO_MARGIN = 2.0, -2.0
+_NEAR, _FAR = 9.5, 19.5
+
 _USUAL, _IMPOSSIBLE = 1.6, 3.0  # times faster or slower than the median: fully trusted, not at all
 _LEAST_ROWS = 5  # of which a median says something
 
@@ -35,6 +39,12 @@ def plausibility(rate: float, usual: float | None) -> float:
         return 0.0
     off = abs(math.log(rate / usual))
     return min(max((math.log(_IMPOSSIBLE) - off) / (math.log(_IMPOSSIBLE) - math.log(_USUAL)), 0.0), 1.0)
+
+
+def likelihood(margin: float, worst: float) -> float:
+    """Of words that a voice finds so much likelier in a slice than others, and at the worst so far from what is heard."""
+    parts = (margin - _NO_MARGIN) / (_SURE_MARGIN - _NO_MARGIN), (_FAR - worst) / (_FAR - _NEAR)
+    return min(max(min(parts), 0.0), 1.0)
 
 
 def weakest(**parts: float) -> tuple[float, str]:

@@ -207,6 +207,7 @@ def test_a_text_of_another_language_or_encoding_is_refused(prepared, tmp_path):
         (["{folder}/x", "-o", "corpus", "--text", "nowhere.txt"], "there is no text nowhere.txt"),
         (["{folder}/x", "-o", "corpus", "--asr", "nowhere"], "expected moonshine, whisper, none"),
         (["{folder}/x", "-o", "corpus", "--min-trust", "7"], "not a number from 0 to 1"),
+        (["{folder}/x", "-o", "corpus", "--aligner", "base"], "name a text and no recogniser"),
         (["{folder}/x", "-o", "corpus", "--text", "{folder}/text", "--asr", "none"], "leave --asr none out"),
     ],
 )
@@ -250,3 +251,27 @@ def test_killed_at_any_moment_it_ends_the_same(speech, tmp_path):
 def _contents(corpus):
     files = (path for path in corpus.rglob("*") if path.is_file() and path.name != "journal.jsonl")
     return {str(path.relative_to(corpus)): path.read_bytes() for path in files}
+
+
+@pytest.mark.slow
+def test_a_voice_finds_the_words_of_a_text_without_a_recogniser(speech, tmp_path):
+    """All five sentences; then with one that nobody read in the place of one that was: that is no row."""
+    pytest.importorskip("espeakng_loader")
+    speech.write(tmp_path / "talk.wav", range(5))
+    never = "The committee postponed its annual decision about the harbour lights."
+    texts = {"whole": speech.texts, "other": [*speech.texts[:2], never, *speech.texts[3:]]}
+    for name, sentences in texts.items():
+        (tmp_path / f"{name}.txt").write_text(" ".join(sentences))
+        command = ["prepare", tmp_path / "talk.wav", "-o", tmp_path / name, "--aligner", "base"]
+        summary = run(*command, "--text", tmp_path / f"{name}.txt")
+        rows = lines(tmp_path / name / "manifest.jsonl")
+        assert [row["text"] for row in rows] == [text for text in sentences if text != never]
+        assert summary["unaccounted_seconds"] == 0
+        before = (tmp_path / name / "manifest.jsonl").read_bytes()
+        run("prepare", "-o", tmp_path / name, tmp_path / "talk.wav", *command[4:], "--text", tmp_path / f"{name}.txt")
+        assert (tmp_path / name / "manifest.jsonl").read_bytes() == before
+    (aside,) = lines(tmp_path / "other" / "aside.jsonl")
+    assert aside["reason"] in ("not_in_text", "unlikely")
+    (tmp_path / "wrong.txt").write_text(f"{never} Nobody knew why. " * 9)
+    told = run(*command[:2], "-o", tmp_path / "wrong", *command[4:], "--text", tmp_path / "wrong.txt", code=2)
+    assert "is not that of talk" in told["error"]["message"]
