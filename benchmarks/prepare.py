@@ -33,11 +33,13 @@ from long_recording import Known, build, clips_of
 
 from myxtts.corpus.demo import make_demo_corpus
 from myxtts.corpus.demo_sentences import sentences
+from myxtts.errors import PrepareError
 from myxtts.evaluation.words import spoken_words
 from myxtts.prepare.alignment import NOWHERE, align, likeness
 from myxtts.prepare.prepare import Order, prepare
 
 SHARE = 0.05  # of the sentences: missing from the text, and never read
+WRONG = "The committee postponed its annual decision about the harbour lights. Nobody knew why. "
 NEAR = 0.25  # seconds by which a clip's edge may be missed: clips begin and end with some silence
 
 
@@ -98,6 +100,20 @@ def measure_words(clips: list[Any], folder: Path, minutes: float, aligner: str |
         judge(f"with another text{how}", folder, other, known, in_text)
         judge_lists(folder / other, lacking, never)
         judge_places(folder / other, lacking)
+    if aligner:
+        refuse_wrong_texts(folder, said, aligner)
+
+
+def refuse_wrong_texts(folder: Path, said: list[Known], aligner: str) -> None:
+    """Two sentences nine times, and the right sentences in another order: no row must come of them."""
+    order = random.Random(1).sample(said, len(said))
+    texts = {"two": WRONG * 9, "shuffled": "\n".join(one.text for one in order)}
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+        try:
+            _again(folder, name, aligner)
+        except PrepareError as error:
+            print(f"refused: {error}")
 
 
 def _again(folder: Path, text: str, aligner: str | None) -> str:

@@ -17,6 +17,7 @@ def add(verbs: Any) -> None:
         "  myxtts prepare interview.wav -o corpus\n"
         "  myxtts prepare chapter1.mp3 chapter2.mp3 -o book --text book.txt --speaker anna\n"
         "  myxtts prepare talks/ -o corpus --text subtitles/ --language fa --asr ~/whisper-large\n"
+        "  myxtts prepare chapter1.mp3 -o book --text book.txt --aligner base\n"
         "  myxtts prepare more.wav -o corpus --min-trust 0.9 --json\n"
         "  myxtts prepare -o corpus --review")  # fmt: skip
     parser.add_argument("inputs", metavar="INPUT", type=Path, nargs="*", help="recordings, or folders of recordings")

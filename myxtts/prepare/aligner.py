@@ -14,6 +14,7 @@ import tensorflow as tf
 from myxtts.errors import RowError
 from myxtts.evaluation.words import without_spaces
 from myxtts.features.audio import AudioSettings, load_clip
+from myxtts.features.lexicon import Lexicon
 from myxtts.features.mel import N_MELS, log_mel
 from myxtts.features.text import BOS, EOS, TextFrontend, TokenTable
 from myxtts.inference.longform import split_text
@@ -21,14 +22,12 @@ from myxtts.inference.script import Script as Languages
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.models.layers import inside_of
 from myxtts.models.voice import Voice
-from myxtts.prepare.placement import Expected, Frames
+from myxtts.prepare.placement import Expected, Frames, without_pauses
 from myxtts.prepare.script import Script
 
 _REFERENCES = 12  # clips of the recording, by which the model is told who speaks
 _BATCH = 16  # sentences
 _SPACE = " "
-_QUIET = 0.4  # of the way from a clip's quietest to its loudest frames, in log-mel
-_PAUSE = 8  # frames, 0.1 s: shorter ones are the closures of stops
 
 
 class Aligner:
@@ -41,7 +40,8 @@ class Aligner:
         self._mean, self._spread = speaker.model.mel_mean.numpy(), speaker.model.mel_std.numpy()
         self._position = Languages(description).language(language)
         self._spoken = description.languages[self._position]
-        self._frontend = TextFrontend.from_settings(description.tokens)
+        lexicon = Lexicon.of(description.tokens.get("lexicon"))
+        self._frontend = TextFrontend.from_settings(description.tokens, lexicon)
         self._table = TokenTable(description.token_table)
         self._known = frozenset(description.learnt or description.token_table)
         self._language, self.space = language, "" if without_spaces(language) else _SPACE
@@ -51,7 +51,8 @@ class Aligner:
 
     def frames(self, clip: Path) -> Frames:
         """A clip as `expect` expects one, without its pauses: [frames, mels]."""
-        return without_pauses(np.float32((log_mel(load_clip(clip, self._audio)) - self._mean) / self._spread))
+        frames: Frames = (log_mel(load_clip(clip, self._audio)) - self._mean) / self._spread
+        return without_pauses(frames.astype(np.float32))
 
     def expect(self, text: str) -> tuple[Expected, list[str]]:
         """How a text should sound, and its words as they are written."""
@@ -99,20 +100,6 @@ class Aligner:
 
     def _encode(self, symbols: list[str]) -> Any:
         return self._table.encode(symbols, grow=False)
-
-
-def without_pauses(frames: Frames) -> Frames:
-    """Pauses shrink to their ends. They sound like the room, of which a text says nothing: 'Seventy. Seven.' seemed
-    less likely than most other words (of 285 slices of an unheard woman 271 had the right words with them, 278
-    without)."""
-    loudness = frames.mean(axis=1)
-    quiet, loud = np.percentile(loudness, (2, 90))
-    is_quiet = np.concatenate([[False], loudness < quiet + _QUIET * (loud - quiet), [False]])
-    edges = np.flatnonzero(is_quiet[1:] != is_quiet[:-1])
-    kept = np.ones(len(frames), np.bool_)
-    for first, last in zip(edges[::2], edges[1::2], strict=True):
-        kept[first + _PAUSE // 2 : max(last - _PAUSE // 2, 0)] = False
-    return frames[kept]
 
 
 def _is_sound(symbol: str) -> bool:

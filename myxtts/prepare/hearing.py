@@ -13,7 +13,8 @@ import xxhash
 from myxtts.evaluation.front_end import at_16_khz
 from myxtts.features.audio import read_audio, to_float
 from myxtts.files import hash_file
-from myxtts.models.description import find_checkpoint, weights_file
+from myxtts.inference.script import Script as Languages
+from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
 from myxtts.prepare import trust
 from myxtts.prepare.ears import Ear, Heard
 from myxtts.prepare.likelihood import Judge
@@ -53,6 +54,11 @@ def _hear(path: Path, ear: Ear) -> Heard:
     return ear.hear(at_16_khz(to_float(audio), rate))
 
 
+def check_aligner(model: str, language: str) -> None:
+    """Whether there is such a voice, and whether it speaks the language: said before an hour of work."""
+    Languages(ModelDescription.load(find_checkpoint(model))).language(language)
+
+
 def name_of_aligner(model: str, text: str, sources: tuple[str, ...]) -> str:
     """What it says of a slice depends on the whole text and on the slices before and after it."""
     weights = hash_file(weights_file(find_checkpoint(model)))[:8]
@@ -70,7 +76,7 @@ def place_all(group: Group, state: State, model: str, bar: Bar) -> None:
     from myxtts.prepare.aligner import Aligner  # TensorFlow is loaded only by those who ask for this
 
     files = [file_of(source, part, state) for source, part in slices]
-    with bar("aligning", sum(part.seconds for _, part in slices)) as moved:
+    with bar("aligning", 2 * sum(part.seconds for _, part in slices)) as moved:
         aligner = Aligner(model, group.language, files)
         expected, words = aligner.expect(state.text(group.text))
 
@@ -80,6 +86,6 @@ def place_all(group: Group, state: State, model: str, bar: Bar) -> None:
                 moved(part.seconds)
 
         places, judge = place(sounds(), expected), Judge(expected)
-    for key, file, one in zip(keys, files, places, strict=True):
-        likelihood = trust.likelihood(*judge.of(aligner.frames(file), one)) if one else 0.0
-        state.add_heard(key, Heard(aligner.space.join(words[one.first : one.last + 1]), likelihood))
+        for key, one, sound in zip(keys, places, sounds(), strict=True):
+            likelihood = trust.likelihood(*judge.of(sound, one)) if one else 0.0
+            state.add_heard(key, Heard(aligner.space.join(words[one.first : one.last + 1]), likelihood))

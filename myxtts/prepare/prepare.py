@@ -14,10 +14,10 @@ from myxtts.errors import PrepareError
 from myxtts.files import hash_file
 from myxtts.prepare.cutting import write_slices
 from myxtts.prepare.ears import Ear, find_ear
-from myxtts.prepare.hearing import Bar, Moved, file_of, hear_all, name_of_aligner, place_all, slices_of
+from myxtts.prepare.hearing import Bar, Moved, check_aligner, file_of, hear_all, name_of_aligner, place_all, slices_of
 from myxtts.prepare.listening import listen, recording
 from myxtts.prepare.result import compose, publish
-from myxtts.prepare.rows import rows_of
+from myxtts.prepare.rows import Row, rows_of
 from myxtts.prepare.script import SUFFIXES, read_script
 from myxtts.prepare.slicing import REASONS, SLICE, inner_pauses
 from myxtts.prepare.state import Group, Source, State, refuse_strangers
@@ -54,7 +54,11 @@ def prepare(order: Order, bar: Bar = _no_bar) -> dict[str, Any]:
     rates = {path: _look(path) for path in paths}
     ear = None if order.aligner else find_ear(order.asr, order.language)
     if order.text and ear is None and order.aligner is None:
-        raise PrepareError("words are found in a text by what a recogniser hears: leave --asr none out, or --aligner")
+        raise PrepareError(
+            "words of a text are found by a recogniser or by a voice: leave --asr none out, or --aligner"
+        )
+    if order.aligner:
+        check_aligner(order.aligner, order.language)
     with State(order.corpus) as state:
         digests = _listen_to_all(rates, state, bar)
         sources = _sources(digests.values(), state)
@@ -159,12 +163,17 @@ def _cut_at_the_text(group: Group, state: State, least_trust: float) -> bool:
     rows, _ = rows_of(group, state, least_trust)
     made = False
     for source in (state.sources[digest] for digest in group.sources):
-        doubtful = {row.id for row in rows if row.source == source.name and row.reason in _WORTH_A_CUT}
+        doubtful = {row.id for row in rows if row.source == source.name and _is_worth_a_cut(row, group)}
         parts = [part for part in slices_of(source, state) if source.id_of(part) in doubtful]
         if parts:
             windows = state.windows(source)
             made |= state.add_cuts(source, [place for part in parts for place in inner_pauses(part, windows)])
     return made
+
+
+def _is_worth_a_cut(row: Row, group: Group) -> bool:
+    """Also where a voice has found words that are too unlikely for the whole of the slice."""
+    return row.reason in _WORTH_A_CUT or (group.is_aligned and row.reason == "not_in_text" and bool(row.heard))
 
 
 def _groups(

@@ -42,7 +42,7 @@ def plausibility(rate: float, usual: float | None) -> float:
 
 
 def likelihood(margin: float, worst: float) -> float:
-    """Of words that a voice finds so much likelier in a slice than others, and at the worst so far from what is heard."""
+    """Of words that a voice finds so much likelier in a slice than others, and so far from it in its worst stretch."""
     parts = (margin - _NO_MARGIN) / (_SURE_MARGIN - _NO_MARGIN), (_FAR - worst) / (_FAR - _NEAR)
     return min(max(min(parts), 0.0), 1.0)
 

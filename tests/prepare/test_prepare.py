@@ -253,25 +253,60 @@ def _contents(corpus):
     return {str(path.relative_to(corpus)): path.read_bytes() for path in files}
 
 
-@pytest.mark.slow
-def test_a_voice_finds_the_words_of_a_text_without_a_recogniser(speech, tmp_path):
-    """All five sentences; then with one that nobody read in the place of one that was: that is no row."""
+@pytest.fixture(scope="module")
+def aligned(speech, tmp_path_factory):
+    """Five sentences, and a way to prepare them with a text by the base voice."""
     pytest.importorskip("espeakng_loader")
-    speech.write(tmp_path / "talk.wav", range(5))
-    never = "The committee postponed its annual decision about the harbour lights."
-    texts = {"whole": speech.texts, "other": [*speech.texts[:2], never, *speech.texts[3:]]}
-    for name, sentences in texts.items():
-        (tmp_path / f"{name}.txt").write_text(" ".join(sentences))
-        command = ["prepare", tmp_path / "talk.wav", "-o", tmp_path / name, "--aligner", "base"]
-        summary = run(*command, "--text", tmp_path / f"{name}.txt")
-        rows = lines(tmp_path / name / "manifest.jsonl")
-        assert [row["text"] for row in rows] == [text for text in sentences if text != never]
-        assert summary["unaccounted_seconds"] == 0
-        before = (tmp_path / name / "manifest.jsonl").read_bytes()
-        run("prepare", "-o", tmp_path / name, tmp_path / "talk.wav", *command[4:], "--text", tmp_path / f"{name}.txt")
-        assert (tmp_path / name / "manifest.jsonl").read_bytes() == before
-    (aside,) = lines(tmp_path / "other" / "aside.jsonl")
-    assert aside["reason"] in ("not_in_text", "unlikely")
-    (tmp_path / "wrong.txt").write_text(f"{never} Nobody knew why. " * 9)
-    told = run(*command[:2], "-o", tmp_path / "wrong", *command[4:], "--text", tmp_path / "wrong.txt", code=2)
-    assert "is not that of talk" in told["error"]["message"]
+    folder = tmp_path_factory.mktemp("aligned")
+    speech.write(folder / "talk.wav", range(5))
+
+    def by_the_base(name, text, code=0):
+        (folder / f"{name}.txt").write_text(text)
+        command = ["prepare", folder / "talk.wav", "-o", folder / name, "--aligner", "base"]
+        return folder / name, run(*command, "--text", folder / f"{name}.txt", code=code)
+
+    return by_the_base
+
+
+NEVER = "The committee postponed its annual decision about the harbour lights."
+
+
+@pytest.mark.slow
+def test_a_voice_finds_the_words_of_a_text_without_a_recogniser(aligned, speech):
+    folder, summary = aligned("whole", " ".join(speech.texts))
+    rows = lines(folder / "manifest.jsonl")
+    assert [row["text"] for row in rows] == speech.texts
+    assert all(row["trust"] > 0.9 for row in rows)
+    assert (summary["not_read"], summary["not_in_text"], summary["unaccounted_seconds"]) == (0, 0, 0)
+    before = (folder / "manifest.jsonl").read_bytes()
+    aligned("whole", " ".join(speech.texts))
+    assert (folder / "manifest.jsonl").read_bytes() == before
+
+
+@pytest.mark.slow
+def test_a_voice_lists_what_was_not_read_and_what_is_not_in_the_text(aligned, speech):
+    folder, _ = aligned("other", " ".join([speech.texts[0], NEVER, speech.texts[1], *speech.texts[3:]]))
+    rows, aside = lines(folder / "manifest.jsonl"), lines(folder / "aside.jsonl")
+    assert [row["text"] for row in rows] == [*speech.texts[:2], *speech.texts[3:]]
+    assert {row["reason"] for row in aside} == {"not_in_text"}
+    differences = lines(folder / "differences.jsonl")
+    assert [each["text"] for each in differences if each["kind"] == "not_read"] == [NEVER]
+    assert [each["row"] for each in differences if each["kind"] == "not_in_text"] == [row["id"] for row in aside]
+
+
+@pytest.mark.slow
+def test_a_voice_refuses_a_text_of_other_words(aligned, speech):
+    backwards = " ".join(" ".join(reversed(text.rstrip(".?!").split())) + "." for text in speech.texts)
+    for name, text in (("twice", f"{NEVER} Nobody knew why. " * 9), ("backwards", backwards)):
+        folder, summary = aligned(name, text, code=2)
+        assert "is not that of talk" in summary["error"]["message"]
+        assert not (folder / "manifest.jsonl").exists()
+
+
+def test_a_voice_that_is_not_there_or_speaks_another_language_is_named_at_once(speech, tmp_path):
+    speech.write(tmp_path / "talk.wav", [0])
+    (tmp_path / "text.txt").write_text(speech.texts[0])
+    command = ["prepare", tmp_path / "talk.wav", "-o", tmp_path / "corpus", "--text", tmp_path / "text.txt"]
+    assert "is not a folder" in run(*command, "--aligner", "nowhere", code=2)["error"]["message"]
+    assert "this model speaks" in run(*command, "--aligner", "base", "--language", "fi", code=2)["error"]["message"]
+    assert not (tmp_path / "corpus").exists()
