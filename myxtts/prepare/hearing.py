@@ -17,7 +17,7 @@ from myxtts.inference.script import Script as Languages
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
 from myxtts.prepare import trust
 from myxtts.prepare.ears import Ear, Heard
-from myxtts.prepare.likelihood import Judge
+from myxtts.prepare.likelihood import Judge, by_chance, sample
 from myxtts.prepare.placement import Frames, place
 from myxtts.prepare.slicing import SLICE, Stretch
 from myxtts.prepare.state import ALIGNER, Group, Source, State
@@ -85,7 +85,8 @@ def place_all(group: Group, state: State, model: str, bar: Bar) -> None:
                 yield aligner.frames(file)
                 moved(part.seconds)
 
+        chance = by_chance([aligner.frames(files[n]) for n in sample(len(files))], expected)
         places, judge = place(sounds(), expected), Judge(expected)
         for key, one, sound in zip(keys, places, sounds(), strict=True):
-            likelihood = trust.likelihood(*judge.of(sound, one)) if one else 0.0
+            likelihood = trust.likelihood(judge.of(sound, one), chance) if one else 0.0
             state.add_heard(key, Heard(aligner.space.join(words[one.first : one.last + 1]), likelihood))

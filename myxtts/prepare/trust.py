@@ -6,13 +6,14 @@ import math
 import statistics
 from collections.abc import Sequence
 
+import numpy as np
+
 from myxtts.evaluation.intelligibility import edit_distance
+from myxtts.prepare.likelihood import Chance, Likelihood
 
 LEAST_TRUST = 0.7  # by default; see docs/log.md for what is below it
 
-# Nats a frame (likelihood.py): fully trusted, not at all. 0.7 is a margin of 0.8, and 12.5 at the worst.
-_SURE_MARGIN, _NO_MARGIN = 2.0, -2.0
-_NEAR, _FAR = 9.5, 19.5
+_SURE_MARGIN = 1.5  # times what chance reaches: fully trusted
 
 _USUAL, _IMPOSSIBLE = 1.6, 3.0  # times faster or slower than the median: fully trusted, not at all
 _LEAST_ROWS = 5  # of which a median says something
@@ -41,10 +42,13 @@ def plausibility(rate: float, usual: float | None) -> float:
     return min(max((math.log(_IMPOSSIBLE) - off) / (math.log(_IMPOSSIBLE) - math.log(_USUAL)), 0.0), 1.0)
 
 
-def likelihood(margin: float, worst: float) -> float:
-    """Of words that a voice finds so much likelier in a slice than others, and so far from it in its worst stretch."""
-    parts = (margin - _NO_MARGIN) / (_SURE_MARGIN - _NO_MARGIN), (_FAR - worst) / (_FAR - _NEAR)
-    return min(max(min(parts), 0.0), 1.0)
+def likelihood(judged: Likelihood, chance: Chance | None) -> float:
+    """Of words that a voice has found: just enough where 95 of 100 words that were not said are less likely, and at
+    their worst half of them are farther away."""
+    margin, worst = (chance.margin, chance.worst) if chance else (1.0, None)
+    likely = np.interp(judged.margin, (0.0, margin, _SURE_MARGIN * margin), (0.0, LEAST_TRUST, 1.0))
+    near = np.interp(judged.worst, worst, (1.0, LEAST_TRUST, 0.0)) if worst else 1.0
+    return float(min(likely, near))
 
 
 def weakest(**parts: float) -> tuple[float, str]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from myxtts.prepare.likelihood import Judge
+from myxtts.prepare.likelihood import Judge, by_chance
 from myxtts.prepare.placement import Expected, Place, without_pauses
 from myxtts.prepare.trust import LEAST_TRUST, likelihood
 
@@ -27,7 +27,8 @@ def say(text, first, last):
 
 
 def trust_in(text, sound, first, last):
-    return likelihood(*Judge(text).of(sound, Place(first, last)))
+    chance = by_chance([say(text, 0, 3), say(text, 4, 7)], text)
+    return likelihood(Judge(text).of(sound, Place(first, last)), chance)
 
 
 def test_words_that_were_said_are_likely(text):
