@@ -28,7 +28,7 @@ ASIDE = {
     "rejected": "a person said so",
 }
 LEAST_FOUND = 0.3  # of the heard words must be in the text: another text of the same language has less
-_SURE = 0.9  # likelihood: all slices of a right text have it (docs/log.md), 0 to 5 % of a wrong one
+_SURE = 0.9  # likelihood: most slices of a right text have it, 0 to 14 % of a wrong one (docs/log.md)
 _LEAST_LIKELY = 0.35  # below it the words that a voice has found count as not read: the best of a wrong place
 _WEAKEST = {"confidence": "low_confidence", "rate": "odd_rate", "agreement": "disagrees", "likelihood": "unlikely"}
 
