@@ -132,6 +132,10 @@ class Replicas:
 
     # ---- now and then ----
 
+    def _chiefs(self, value: Any) -> Any:
+        """As `sum`, where all others have zeros."""
+        return sum_of_zeros_and_one(tf.nest.map_structure(tf.identity, value))
+
     def share(self, variables: Sequence[Any]) -> None:
         """Every worker's variables become the chief's."""
         if self.cluster is None:
@@ -142,7 +146,7 @@ class Replicas:
             for kind in sorted({variable.dtype for variable in variables}, key=str):
                 same = [variable for variable in variables if variable.dtype == kind]
                 own = [tf.convert_to_tensor(variable) for variable in same]
-                given = sum_of_zeros_and_one(own if first else [tf.zeros_like(value) for value in own])
+                given = self._chiefs(own if first else [tf.zeros_like(value) for value in own])
                 for variable, value in zip(same, given, strict=True):
                     put(variable, value)
 
@@ -156,8 +160,7 @@ class Replicas:
 
         def take(value: Any) -> Any:
             first = replica_number(tf.distribute.get_replica_context()) == 0
-            placed = tf.identity(value)  # as in `sum`
-            return sum_of_zeros_and_one(placed if first else tf.zeros_like(placed))
+            return self._chiefs(value if first else tf.zeros_like(value))
 
         agreed = tf.function(lambda value: self.first_of(self.run(take, (value,))), autograph=False)(own)
         return [float(number) for number in agreed.numpy()]
