@@ -48,8 +48,8 @@ def test_the_same_request_gives_the_same_bits_and_another_voice_other_ones(synth
 
 
 def test_several_clips_are_averaged(synthesizer, clips):
-    """Two clips of one crop each: the voice is the mean of their voices, but for its pitch, the last number, which is that
-    of all frames together."""
+    """Two clips of one crop each: the voice is the mean of their voices, but for its last number, the pitch, which is
+    that of all frames together."""
     one, two = synthesizer.hear(clips[0]), synthesizer.hear([clips[0], clips[0]])
     np.testing.assert_allclose(one.vector, two.vector, atol=1e-5)
     crops = [read_references(path, synthesizer.description) for path in clips[:2]]
