@@ -51,13 +51,14 @@ def test_several_clips_are_averaged(synthesizer, clips):
     """Two clips of one crop each: the voice is the mean of their voices, but for its last number, the pitch, which is
     that of all frames together."""
     one, two = synthesizer.hear(clips[0]), synthesizer.hear([clips[0], clips[0]])
-    np.testing.assert_allclose(one.vector, two.vector, atol=1e-5)
+    np.testing.assert_allclose(one.vector[:, :-1], two.vector[:, :-1], atol=1e-5)
+    np.testing.assert_allclose(one.vector[:, -1], two.vector[:, -1], atol=0.01)  # surer with twice the frames
     crops = [read_references(path, synthesizer.description) for path in clips[:2]]
     singles = np.concatenate([synthesizer.model.voice(*reference).vector for reference in crops])
     share = np.array([len(reference.lengths) for reference in crops])[:, None] / sum(len(r.lengths) for r in crops)
     together = synthesizer.hear(clips[:2]).vector[0]
     np.testing.assert_allclose(together[:-1], (singles * share).sum(0)[:-1], atol=1e-4)
-    assert singles[:, -1].min() - 1e-4 <= together[-1] <= singles[:, -1].max() + 1e-4
+    assert singles[:, -1].min() - 0.01 <= together[-1] <= singles[:, -1].max() + 0.01
 
 
 def test_texts_of_any_length_and_speed_are_traced_once(synthesizer, clips):
