@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,12 @@ class AudioSettings:
     loudness_lufs: float | None = None
     min_seconds: float = 0.2
     max_seconds: float = 40.0
+
+    @classmethod
+    def of(cls, fingerprint: Mapping[str, Any], **changes: Any) -> AudioSettings:
+        """Those behind a fingerprint, as a model keeps it, but for some."""
+        own = {each.name: fingerprint[each.name] for each in fields(cls) if each.name in fingerprint}
+        return cls(**own | changes)
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything that decides the bytes of the packed audio."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,9 +56,7 @@ def read_references(paths: Path_ | Sequence[Path_], model: ModelDescription) -> 
         paths = [paths]
     if not paths:
         raise SpeechError("found an empty list of reference recordings, expected at least one file")
-    names = {each.name for each in fields(AudioSettings)}
-    settings = {name: value for name, value in model.audio.items() if name in names}
-    prepared = AudioSettings(**settings | {"min_seconds": 0.0, "max_seconds": _MOST_SECONDS})
+    prepared = AudioSettings.of(model.audio, min_seconds=0.0, max_seconds=_MOST_SECONDS)
     return make_reference((_read(path, prepared) for path in paths), model.reference_frames)
 
 

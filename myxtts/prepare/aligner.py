@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,9 +44,7 @@ class Aligner:
         self._table = TokenTable(description.token_table)
         self._known = frozenset(description.learnt or description.token_table)
         self._language, self.space = language, "" if without_spaces(language) else _SPACE
-        names = {each.name for each in fields(AudioSettings)}
-        settings = {name: value for name, value in description.audio.items() if name in names}
-        self._audio = AudioSettings(**settings | {"min_seconds": 0.0})
+        self._audio = AudioSettings.of(description.audio, min_seconds=0.0)
 
     def frames(self, clip: Path) -> Frames:
         """A clip as `expect` expects one, without its pauses: [frames, mels]."""

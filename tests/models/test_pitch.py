@@ -65,14 +65,15 @@ def test_padding_changes_no_frame():
     assert pitch[len(mel) :, 1].max() == 0
 
 
-@pytest.mark.parametrize("hertz", [85.0, 140.0, 230.0, 350.0])
-def test_a_voice_has_a_typical_pitch_whatever_pauses_and_noise_are_around_it(hertz):
+@pytest.mark.parametrize(("hertz", "octaves_off"), [(85.0, 0.12), (140.0, 0.08), (230.0, 0.08), (350.0, 0.08)])
+def test_a_voice_has_a_typical_pitch_whatever_pauses_and_noise_are_around_it(hertz, octaves_off):
+    """Of the lowest voice the high notes fit better than the low ones, and count more."""
     n, around = int(SECONDS * SAMPLE_RATE), np.full((40, 80), LOG_FLOOR, np.float32)
     melody = hertz * 2 ** (0.2 * np.sin(np.linspace(0, 6 * np.pi, n)))
     hiss = log_mel(np.random.default_rng(2).normal(size=n // 3).astype(np.float32) * 0.01)
     clip = np.concatenate([around, sing(melody, noise=0.002), hiss])
     inside = np.ones((1, len(clip), 1), np.float32)
-    assert typical_pitch(clip[None], inside).numpy()[0, 0] == pytest.approx(np.log2(hertz / BASE_HZ), abs=0.15)
+    assert typical_pitch(clip[None], inside).numpy()[0, 0] == pytest.approx(np.log2(hertz / BASE_HZ), abs=octaves_off)
 
 
 def test_what_is_outside_a_clip_has_no_say_in_its_pitch():
