@@ -14,7 +14,6 @@ import tensorflow as tf
 
 _waited = threading.local()  # each replica of a process is traced in a thread of its own
 clock_runs = True  # set to False where operations must be deterministic, as a clock is not: then all moments are one
-sums_in_order = False  # set to True where bits must not depend on how replicas are spread over processes
 
 
 def replica() -> Any | None:
@@ -51,39 +50,20 @@ def all_rows(rows: Any) -> tuple[Any, Any]:
 
 @tf.custom_gradient
 def _sum_of_all(value: Any) -> tuple[Any, Callable[[Any], Any]]:
-    return _timed_sum(value, sum_of_zeros_and_one), lambda gradient: _timed_sum(gradient, sum_of_replicas)
+    return _timed_sum(value), _timed_sum
 
 
-def _timed_sum(value: Any, sum_: Callable[[Any], Any]) -> Any:
+def _timed_sum(value: Any) -> Any:
     began = moment_after([value])
-    total = sum_(value)
+    total = sum_of_replicas(value)
     note_wait(moment_after([total]) - began)
     return total
 
 
-def sum_of_zeros_and_one(values: Any) -> Any:
-    """The sum where at each place all replicas but one have a zero: the same in any order."""
-    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, values)
-
-
 def sum_of_replicas(values: Any) -> Any:
-    """Tensors, or lists of them, summed over all replicas.
-
-    In what order an exchange adds is its own affair, and nothing promises the same one in four processes as in one. In
-    order, each replica's value stands at its own place among zeros, which adds up alike in any order, and the places
-    are added afterwards: that is as many times the bytes as there are replicas.
-    """
-    context: Any = tf.distribute.get_replica_context()
-    count = context.num_replicas_in_sync
-    if not sums_in_order or count < 3:  # the sum of two has no order
-        return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
-    number = replica_number(context)
-
-    def place(value: Any) -> Any:
-        return tf.pad(value[None], [[number, count - 1 - number], *[[0, 0]] * value.shape.rank])
-
-    placed = context.all_reduce(tf.distribute.ReduceOp.SUM, tf.nest.map_structure(place, values))
-    return tf.nest.map_structure(lambda each: tf.add_n(tf.unstack(each)), placed)
+    """Tensors, or lists of them, summed over all replicas, in an order that does not depend on how these are spread
+    over processes."""
+    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, values)
 
 
 def moment_after(values: Sequence[Any]) -> Any:

@@ -25,7 +25,6 @@ from myxtts.models.replica import (
     note_wait,
     replica_number,
     sum_of_replicas,
-    sum_of_zeros_and_one,
     take_waits,
 )
 from myxtts.training.cluster import Cluster
@@ -132,10 +131,6 @@ class Replicas:
 
     # ---- now and then ----
 
-    def _chiefs(self, value: Any) -> Any:
-        """As `sum`, where all others have zeros."""
-        return sum_of_zeros_and_one(tf.nest.map_structure(tf.identity, value))
-
     def share(self, variables: Sequence[Any]) -> None:
         """Every worker's variables become the chief's."""
         if self.cluster is None:
@@ -146,7 +141,7 @@ class Replicas:
             for kind in sorted({variable.dtype for variable in variables}, key=str):
                 same = [variable for variable in variables if variable.dtype == kind]
                 own = [tf.convert_to_tensor(variable) for variable in same]
-                given = self._chiefs(own if first else [tf.zeros_like(value) for value in own])
+                given = self.sum(own if first else [tf.zeros_like(value) for value in own])
                 for variable, value in zip(same, given, strict=True):
                     put(variable, value)
 
@@ -160,7 +155,7 @@ class Replicas:
 
         def take(value: Any) -> Any:
             first = replica_number(tf.distribute.get_replica_context()) == 0
-            return self._chiefs(value if first else tf.zeros_like(value))
+            return self.sum(value if first else tf.zeros_like(value))
 
         agreed = tf.function(lambda value: self.first_of(self.run(take, (value,))), autograph=False)(own)
         return [float(number) for number in agreed.numpy()]

@@ -50,7 +50,9 @@ def prepare_tensorflow(config: XTTSConfig) -> None:
             log.warning("TensorFlow was started before training: it has taken the memory of the GPU as a whole")
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
-        replica.clock_runs, replica.sums_in_order = False, True
+        # It regroups sums, and differently where a process has two replicas than where it has four.
+        tf.config.optimizer.set_experimental_options({"arithmetic_optimization": False})
+        replica.clock_runs = False
 
 
 def precision_for(config: XTTSConfig) -> str:
