@@ -34,6 +34,8 @@ from myxtts.features.audio import read_audio
         ("ＡＢＣ café", "abc cafe\u0301"),
         ("rock & roll", "rock and roll"),
         ("ok", "okay"),
+        ("To-day, not to-morrow night", "today not tomorrow night"),
+        ("The traveller's marvellous label was cancelled", "the travelers marvelous label was canceled"),
     ],
 )
 def test_spellings_of_the_same_words(text, same):
@@ -56,6 +58,7 @@ def test_persian_spellings_of_the_same_words(text, same):
 
 def test_different_words_stay_different():
     assert spoken_words("fifteen") != spoken_words("50")
+    assert spoken_words("all the days to come") == ["all", "the", "days", "to", "come"]
     assert spoken_words("3", "fa") == ["3"]
     assert spoken_words("... — !") == []
 
