@@ -18,28 +18,33 @@ _OWN = {
     },
     "training": {"run_dir"},
 }  # fmt: skip
-_WORDS = {"version": "MyXTTS", "tensorflow": "TensorFlow", "cache": "cache", "plan": "order of batches"}
+_COMPARED = {
+    "version": ("MyXTTS", "install the same version"),
+    "tensorflow": ("TensorFlow", "install the same version"),
+    "devices": ("devices of the kind", "run 'myxtts gpu-check' on the machine without a GPU"),
+    "cache": ("cache", "copy one cache to every machine"),
+}
 
 
-def passport_of(config: XTTSConfig, feed: Any, tensorflow: str) -> dict[str, Any]:
-    """`feed`: a Feed, of which the import would cost the launcher a TensorFlow that it does not need."""
+def passport_of(config: XTTSConfig, feed: Any, tensorflow: str, devices: str) -> dict[str, Any]:
+    """`feed`: a Feed, of which the import would cost the launcher a TensorFlow that it does not need. `devices`: GPU or
+    CPU. A machine whose driver is gone would be a worker that all others wait for."""
     settings = {
         f"{section}.{key}": value
         for section, values in config.to_dict().items()
         for key, value in values.items()
         if key not in _OWN.get(section, ())
     }
-    return {"version": __version__, "tensorflow": tensorflow, "cache": feed.cache_id, "settings": settings,
-            "plan": feed.id}  # fmt: skip
+    return {"version": __version__, "tensorflow": tensorflow, "devices": devices, "cache": feed.cache_id,
+            "settings": settings, "plan": feed.id}  # fmt: skip
 
 
 def difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     """The first thing that differs, what it is on each side and what to do; empty if nothing does."""
-    for name, cure in (("version", "install the same version"), ("tensorflow", "install the same version"),
-                       ("cache", "copy one cache to every machine")):  # fmt: skip
+    for name, (words, cure) in _COMPARED.items():
         if ours.get(name) != theirs.get(name):
             shown = [str(side.get(name))[:12] for side in (theirs, ours)]
-            return f"{_WORDS[name]} {shown[0]}, not {shown[1]}: {cure}"
+            return f"{words} {shown[0]}, not {shown[1]}: {cure}"
     own, other = ours.get("settings") or {}, theirs.get("settings") or {}
     for key in sorted({*own, *other}):
         if own.get(key) != other.get(key):

@@ -95,7 +95,8 @@ def assembled(
         return
     own = cluster.addresses[cluster.rank]
     open_port(*split_address(own), f"that of worker {cluster.rank}, {own}").close()
-    passport = passport_of(config, feed, tf.__version__)
+    kind = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
+    passport = passport_of(config, feed, tf.__version__, kind)
     with Heartbeat(cluster, config.training.worker_deadline_seconds, passport, last_words) as heartbeat:
         heartbeat.enter(0, "starting")
         crew = Crew(replicas_for(devices, cluster), heartbeat)
