@@ -20,7 +20,7 @@ from myxtts.evaluation.judges import Gallery, Similarity
 from myxtts.evaluation.sentences import known_speakers, sentences_of
 from myxtts.evaluation.voices import find_people, matrix_of, sentences_for
 from myxtts.features.mel import log_mel
-from myxtts.inference.reference import make_reference
+from myxtts.inference.reference import make_reference, without_pauses
 from myxtts.inference.speaker import Speaker
 
 _SEED = 2026  # of the demo's sentences, none of which is in the demo corpus of seed 0
@@ -49,7 +49,7 @@ def cache_subject(
     frames = synthesizer.description.reference_frames
     single = synthesizer.hear() if len(cache.speakers) == 1 else None
     voices = {} if single else {
-        name: synthesizer.hear(make_reference([log_mel(clip) for clip in clips], frames))
+        name: synthesizer.hear(make_reference([without_pauses(log_mel(clip)) for clip in clips], frames))
         for name, clips in known.references.items()
     }  # fmt: skip
     sentences = [sentence for sentence in sentences if single or sentence.speaker in voices]

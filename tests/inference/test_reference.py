@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import soundfile
 
+from myxtts.errors import SpeechError
 from myxtts.features.audio import AudioSettings
 from myxtts.features.text import SPECIALS
 from myxtts.inference.reference import read_references
@@ -47,3 +48,19 @@ def test_syllables_and_pauses_are_speech_enough(read, caplog):
     with caplog.at_level(logging.WARNING):
         read(0.1 * voice * syllables)
     assert not caplog.records
+
+
+def test_pauses_are_left_out_and_what_is_said_is_not(read):
+    voice = 0.1 * sum(np.sin(2 * np.pi * 120 * n * TIMES) / n for n in range(1, 20))
+    words = voice.reshape(4, -1)
+    pause = 1e-5 * np.random.default_rng(2).normal(size=5 * RATE)
+    fluent, halting = read(voice), read(np.concatenate([part for word in words for part in (word, pause)]))
+    assert len(fluent.crops) <= len(halting.crops) <= len(fluent.crops) + 1  # for the edges that stay; with pauses 8
+    loud = halting.crops.mean(axis=2) > fluent.crops.mean() - 3.0
+    assert loud.mean() > 0.8
+
+
+def test_a_click_in_silence_is_too_short_to_be_a_voice(read):
+    click = np.concatenate([np.zeros(2 * RATE), 0.5 * np.hanning(RATE // 10), np.zeros(2 * RATE)])
+    with pytest.raises(SpeechError, match=r"has 0\.\d\d s of sound, expected at least 0.5 s"):
+        read(click)
