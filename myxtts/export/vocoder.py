@@ -20,9 +20,10 @@ from myxtts.models.pitch_table import BASE_HZ
 from myxtts.models.vocoder_table import BINS, BLOCKS, LOUDEST, OVERLAP, clear, least_phase, spread
 
 Floats = NDArray[np.float32]
+Spectrum = tuple[str, str]  # real and imaginary part
 _HALF, _QUARTER, _HOPS = FFT_SAMPLES // 2, FFT_SAMPLES // 4, FFT_SAMPLES // HOP_SAMPLES
 _BINS = (np.arange(0, BINS, 2), np.arange(1, BINS, 2))
-_ORDER = np.concatenate(_BINS)  # of the bins inside this graph: the matrices before and after them are in it too
+_SIZES = [len(bins) for bins in _BINS]  # even and odd bins are kept apart: transforms and phases need half as much
 _END = np.iinfo(np.int64).max
 
 
@@ -67,50 +68,57 @@ def add_vocoder(graph: Graph) -> None:
     """mel [frames, mels], pitch [frames, 2], pulses and noise [frames * hop] -> audio [frames * hop]."""
     mel, pitch = graph.input("mel", np.float32, "frames", N_MELS), graph.input("pitch", np.float32, "frames", 2)
     octaves, voiced = graph.several("Split", 2, pitch, [1, 1], axis=1)
-    real, imaginary, breath = _filters(graph, mel, octaves, voiced)
-    excited = [graph.input(name, np.float32, "samples") for name in ("pulses", "noise")]
-    (pulse_real, pulse_imaginary), (noise_real, noise_imaginary) = _spectra(graph, excited)
-    real_part = graph("Sub", graph("Mul", pulse_real, real), graph("Mul", pulse_imaginary, imaginary))
-    imaginary_part = graph("Add", graph("Mul", pulse_real, imaginary), graph("Mul", pulse_imaginary, real))
-    real_part = graph("Add", real_part, graph("Mul", noise_real, breath))
-    imaginary_part = graph("Add", imaginary_part, graph("Mul", noise_imaginary, breath))
-    graph.output(_samples(graph, real_part, imaginary_part), "audio", np.float32, "samples")
+    filters = _filters(graph, mel, octaves, voiced)
+    pulses, noise = (_spectra(graph, graph.input(name, np.float32, "samples")) for name in ("pulses", "noise"))
+    shaped = [_shape(graph, *bins) for bins in zip(filters, pulses, noise, strict=True)]
+    graph.output(_samples(graph, shaped), "audio", np.float32, "samples")
 
 
-def _filters(graph: Graph, mel: str, octaves: str, voiced: str) -> tuple[str, str, str]:
-    """The filter of the pulses, real and imaginary, and the gain of the noise: [frames, bins]."""
+def _shape(graph: Graph, filters: tuple[str, str, str], pulses: Spectrum, noise: Spectrum) -> Spectrum:
+    real, imaginary, breath = filters
+    straight = graph("Sub", graph("Mul", pulses[0], real), graph("Mul", pulses[1], imaginary))
+    turned = graph("Add", graph("Mul", pulses[0], imaginary), graph("Mul", pulses[1], real))
+    return graph("Add", straight, graph("Mul", noise[0], breath)), graph("Add", turned, graph("Mul", noise[1], breath))
+
+
+def _filters(graph: Graph, mel: str, octaves: str, voiced: str) -> list[tuple[str, str, str]]:
+    """The filter of the pulses, real and imaginary, and the gain of the noise: [frames, bins] each, for `_BINS`.
+
+    The least phase of even bins depends on the gain of the odd ones alone, and theirs on that of the even ones."""
     level = graph("Mul", graph("Add", mel, 5.0), 0.5)
     x = linear(graph, graph("Concat", level, harmonics_of(graph, octaves, voiced), axis=1), "vocoder/enter")
     for number in range(BLOCKS):
         x = plain_block(graph, x, f"vocoder/block_{number}")
-    order = np.concatenate([_ORDER + n * BINS for n in range(3)])
-    left = linear(graph, x, "vocoder/leave", order=order)
-    louder, noisier, turn = graph.several("Split", 3, left, [BINS] * 3, axis=1)
-    lines, flat = (each[..., _ORDER] for each in spread())
-    envelope = graph("Gemm", mel, lines, -flat)
-    gain = graph("Min", graph("Add", envelope, louder), LOUDEST)
-    breath = graph("Exp", graph("Min", graph("Add", envelope, noisier), LOUDEST))
-    phase = graph("Add", graph("MatMul", gain, least_phase()[np.ix_(_ORDER, _ORDER)]), turn)
-    gain = graph("Exp", gain)
-    heard = graph("Mul", graph("Min", graph("Mul", voiced, 2.0), 1.0), -clear()[None, _ORDER])
-    breath = graph("Mul", breath, graph("Add", heard, 1.0))
-    return graph("Mul", gain, graph("Cos", phase)), graph("Mul", gain, graph("Sin", phase)), breath
+    order = np.concatenate([bins + n * BINS for n in range(3) for bins in _BINS])
+    left = graph.several("Split", 6, linear(graph, x, "vocoder/leave", order=order), _SIZES * 3, axis=1)
+    lines, flat = spread()
+    envelopes = [graph("Gemm", mel, lines[:, bins], -flat[..., bins]) for bins in _BINS]
+    gains = [graph("Min", graph("Add", *each), LOUDEST) for each in zip(envelopes, left[:2], strict=True)]
+    breaths = [graph("Min", graph("Add", *each), LOUDEST) for each in zip(envelopes, left[2:4], strict=True)]
+    heard = graph("Mul", graph("Min", graph("Mul", voiced, 2.0), 1.0), -1.0)
+    made = []
+    for own, other in ((0, 1), (1, 0)):
+        phase = graph("MatMul", gains[other], least_phase()[np.ix_(_BINS[other], _BINS[own])])
+        phase, gain = graph("Add", phase, left[4 + own]), graph("Exp", gains[own])
+        clearer = graph("Add", graph("Mul", heard, clear()[None, _BINS[own]]), 1.0)
+        breath = graph("Mul", graph("Exp", breaths[own]), clearer)
+        made.append((graph("Mul", gain, graph("Cos", phase)), graph("Mul", gain, graph("Sin", phase)), breath))
+    return made
 
 
-def _spectra(graph: Graph, samples: list[str]) -> list[tuple[str, str]]:
-    """Of each [frames * hop]: real and imaginary parts [frames, bins], in `_ORDER`, of windows around each hop."""
-    windows = graph("Mul", graph("Concat", *(_windows(graph, each) for each in samples), axis=0), hann_window())
+def _spectra(graph: Graph, samples: str) -> list[Spectrum]:
+    """Real and imaginary parts [frames, bins] of windows around each hop of [frames * hop], for `_BINS`."""
+    windows = graph("Mul", _windows(graph, samples), hann_window())
     left, right = _cut(graph, windows, 1, _HALF), _mirror(graph, windows, FFT_SAMPLES - 1, _HALF)
     zero, middle = _cut(graph, windows, 0, 1), _cut(graph, windows, _HALF, _HALF + 1)
     even = graph("Concat", zero, graph("Add", left, right), middle, axis=1)  # of the samples 0 to 512
     odd = graph("Concat", zero, graph("Sub", left, right), zero, axis=1)
     cosines, sines = _transforms()
-    parts = [
-        graph("Concat", *(graph("MatMul", half, matrix) for half, matrix in zip(halves, matrices, strict=True)), axis=1)
+    real, imaginary = (
+        [graph("MatMul", half, matrix) for half, matrix in zip(halves, matrices, strict=True)]
         for halves, matrices in ((_fold(graph, even), cosines), (_fold(graph, odd)[::-1], sines))
-    ]
-    split = [graph.several("Split", len(samples), part, axis=0) for part in parts]
-    return [*zip(*split, strict=True)]
+    )
+    return [*zip(real, imaginary, strict=True)]
 
 
 def _windows(graph: Graph, samples: str) -> str:
@@ -146,13 +154,12 @@ def _transforms() -> tuple[list[Floats], list[Floats]]:
     return [np.cos(each).astype(np.float32) for each in angles], [-np.sin(each).astype(np.float32) for each in angles]
 
 
-def _samples(graph: Graph, real: str, imaginary: str) -> str:
+def _samples(graph: Graph, shaped: list[Spectrum]) -> str:
     """The inverse: windowed again, added where frames overlap, cut to frames * hop samples."""
-    sizes = [len(bins) for bins in _BINS]
     products = [
-        graph("MatMul", part, np.ascontiguousarray(matrix.T) * _weight(bins))
-        for whole, matrices in zip((real, imaginary), _transforms(), strict=True)
-        for part, matrix, bins in zip(graph.several("Split", 2, whole, sizes, axis=1), matrices, _BINS, strict=True)
+        graph("MatMul", spectrum[part], np.ascontiguousarray(matrix.T) * _weight(bins))
+        for part, matrices in enumerate(_transforms())
+        for spectrum, matrix, bins in zip(shaped, matrices, _BINS, strict=True)
     ]
     even, odd, sine, turned = products  # at the samples 0 to 256, from which the mirror images follow
     up, down = graph("Add", even, odd), graph("Sub", even, odd)
