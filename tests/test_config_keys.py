@@ -39,7 +39,7 @@ from myxtts.doctor.structure import structure_of
 from myxtts.errors import MissingExtra, MyXTTSError, RowError
 from myxtts.evaluation.judges import EachSound
 from myxtts.features.token_table import TokenTable
-from myxtts.models import sizes, weights
+from myxtts.models import replica, sizes, weights
 from myxtts.models.description import ModelDescription
 from myxtts.models.xtts import XTTS
 from myxtts.monitor import start_monitor
@@ -278,9 +278,13 @@ def run_place(config, place):
 
 
 def told_to_tensorflow(config, place):
-    with mock.patch.object(tf.config.experimental, "enable_op_determinism") as asked:
+    with (
+        mock.patch.object(tf.config.experimental, "enable_op_determinism") as asked,
+        mock.patch.object(tf.config.optimizer, "set_experimental_options") as switched,
+        mock.patch.object(replica, "clock_runs", True),
+    ):
         prepare_tensorflow(config)
-    return asked.call_count
+        return asked.call_count, switched.call_args_list, replica.clock_runs
 
 
 def precision(config, place):

@@ -15,7 +15,7 @@ _APOSTROPHES = re.compile("['’‘ʼ`´]")
 _VOWEL_SIGNS = re.compile("[\u064b-\u0652\u0670]")  # Arabic script writes them or not as it likes
 _NUMBER = re.compile(r"([$€£]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(st|nd|rd|th)?\b")
 _AND = re.compile(r"\b(hundred|thousand) and\b")
-_TODAY = re.compile(r"\bto (day|morrow|night)\b")  # recognisers write to-day as often as today
+_TODAY = re.compile(r"\bto[-\u2010\u2011](day|morrow|night)\b")  # recognisers write it as often as today
 _TRAVELLED = re.compile(r"ell(ed|ers?|ing|ous)\b")  # and travelled as traveled
 _TITLES = {"mr": "mister", "mrs": "missus", "dr": "doctor", "ok": "okay"}
 _CURRENCIES = {"$": "dollars", "€": "euros", "£": "pounds"}
@@ -39,11 +39,11 @@ def spoken_words(text: str, language: str = "en") -> list[str]:
     text = unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS)
     text = _VOWEL_SIGNS.sub("", _APOSTROPHES.sub("", "".join(map(_digit, text))))
     if english:
-        text = _NUMBER.sub(_say_number, text).replace("%", " percent ").replace("&", " and ")
+        text = _NUMBER.sub(_say_number, _TODAY.sub(r"to\1", text)).replace("%", " percent ").replace("&", " and ")
     words = "".join(char if _is_spoken(char) else " " for char in text).split()
     if english:
         text = _AND.sub(r"\1", " ".join(_TITLES.get(word, word) for word in words))
-        words = _TRAVELLED.sub(r"el\1", _TODAY.sub(r"to\1", text)).split()
+        words = _TRAVELLED.sub(r"el\1", text).split()
     return words
 
 

@@ -61,8 +61,8 @@ def _timed_sum(value: Any) -> Any:
 
 
 def sum_of_replicas(values: Any) -> Any:
-    """Tensors, or lists of them, summed over all replicas, in an order that does not depend on how these are spread
-    over processes."""
+    """Tensors, or lists of them, summed over all replicas. On CPUs TensorFlow's ring adds in the order of the replicas,
+    however these are spread over processes; on GPUs NCCL promises no order."""
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, values)
 
 

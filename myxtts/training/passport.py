@@ -21,7 +21,7 @@ _OWN = {
 _COMPARED = {
     "version": ("MyXTTS", "install the same version"),
     "tensorflow": ("TensorFlow", "install the same version"),
-    "devices": ("devices of the kind", "run 'myxtts gpu-check' on the machine without a GPU"),
+    "devices": ("trains on", "run 'myxtts gpu-check' on the machine that finds no GPU"),
     "cache": ("cache", "copy one cache to every machine"),
 }
 

@@ -42,7 +42,8 @@ _WORTH_IT = 1.4  # matrix products are three quarters of a step, and the rest do
 
 
 def prepare_tensorflow(config: XTTSConfig) -> None:
-    """GPU memory grows as it is needed; with `deterministic` every operation gives the same bits each time."""
+    """GPU memory grows as it is needed; with `deterministic` every operation gives the same bits each time,
+    on CPUs however a run's devices are spread over processes."""
     for gpu in tf.config.list_physical_devices("GPU"):
         try:
             tf.config.experimental.set_memory_growth(gpu, True)

@@ -58,7 +58,8 @@ def test_persian_spellings_of_the_same_words(text, same):
 
 def test_different_words_stay_different():
     assert spoken_words("fifteen") != spoken_words("50")
-    assert spoken_words("all the days to come") == ["all", "the", "days", "to", "come"]
+    assert spoken_words("From day to day, morning to night") == ["from", "day", "to", "day", "morning", "to", "night"]
+    assert spoken_words("to-days") == ["to", "days"]
     assert spoken_words("3", "fa") == ["3"]
     assert spoken_words("... — !") == []
 

@@ -10,7 +10,7 @@ OURS = {"version": "1.0", "tensorflow": "2.21", "devices": "GPU", "cache": "ab",
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        ({"devices": "CPU"}, "devices of the kind CPU, not GPU: run 'myxtts gpu-check' on the machine without a GPU"),
+        ({"devices": "CPU"}, "trains on CPU, not GPU: run 'myxtts gpu-check' on the machine that finds no GPU"),
         ({"tensorflow": "2.20"}, "TensorFlow 2.20, not 2.21: install the same version"),
         ({"settings": {"a": 2}}, "a is 2, not 1: give every worker the same settings"),
         ({"plan": "q"}, "its batches come in another order: give every worker the same data and settings"),
