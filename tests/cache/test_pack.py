@@ -206,7 +206,7 @@ corpus, cache, lines = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 def halting(work):  # until it is killed, once the journal has that many lines
     def halt(journal, *given):
         work(journal, *given)
-        if 0 < lines <= len(Path(journal._file.name).read_bytes().splitlines()):
+        if 0 < lines <= len(Path(f"/proc/self/fd/{journal._file.fileno()}").read_bytes().splitlines()):
             time.sleep(600)
     return halt
 for name in ("__init__", "append"):
