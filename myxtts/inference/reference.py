@@ -25,9 +25,9 @@ _MOST_SECONDS = 600.0
 # Speech comes and goes: the level of its frames (log-mel, mean over the bins) has a spread of 0.65 nepers at the least
 # over 240 clips of 140 speakers, median 1.4. Noise has 0.05, a chord 0.4.
 _LEAST_SPREAD = 0.5
-# A silent pause is this far (nepers) below the loudest frames, a twentieth of all but ten at the most; of it a few
-# frames stay at either side of what is said.
-_PAUSE_DEPTH, _PAUSE_EDGE, _LOUDEST = 4.0, 4, 10
+# A silent pause is this far (nepers) below the loudest twentieth of the frames; of it a few frames stay at either side
+# of what is said. Where less than a twentieth is loud, a few loudest frames count, with what they are louder by.
+_PAUSE_DEPTH, _PAUSE_EDGE, _LOUDEST, _LOUDER = 4.0, 4, 10, 2.0
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def without_pauses(mel: NDArray[Any]) -> NDArray[Any]:
     if not len(mel):
         return mel
     level = mel.mean(axis=1)
-    loud = np.sort(level)[-min(len(level) // 20 + 1, _LOUDEST)]
+    loud = max(np.percentile(level, 95), np.sort(level)[-_LOUDEST:][0] - _LOUDER)
     near = np.convolve(level > loud - _PAUSE_DEPTH, np.ones(2 * _PAUSE_EDGE + 1)) > 0
     return mel[near[_PAUSE_EDGE : _PAUSE_EDGE + len(level)]]
 
