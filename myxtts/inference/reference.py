@@ -26,7 +26,8 @@ _MOST_SECONDS = 600.0
 # over 240 clips of 140 speakers, median 1.4. Noise has 0.05, a chord 0.4.
 _LEAST_SPREAD = 0.5
 # A silent pause is this far (nepers) below the loudest twentieth of the frames; of it a few frames stay at either side
-# of what is said. Where less than a twentieth is loud, a few loudest frames count, with what they are louder by.
+# of what is said. Where less than a twentieth is loud, that level is silence too: it is taken to be at most so far
+# below the tenth loudest frame.
 _PAUSE_DEPTH, _PAUSE_EDGE, _LOUDEST, _LOUDER = 4.0, 4, 10, 2.0
 
 log = logging.getLogger(__name__)

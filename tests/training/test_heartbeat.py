@@ -14,7 +14,14 @@ from myxtts.training.cluster import Cluster
 from myxtts.training.heartbeat import Heartbeat, open_port
 from myxtts.training.launch import free_ports
 
-SAME = {"version": "1", "tensorflow": "2", "cache": "c", "settings": {"data.batch_size": 8}, "plan": "p"}
+SAME = {
+    "devices": "GPU",
+    "version": "1",
+    "tensorflow": "2",
+    "cache": "c",
+    "settings": {"data.batch_size": 8},
+    "plan": "p",
+}
 
 
 @pytest.fixture
@@ -69,6 +76,7 @@ def test_workers_that_are_alike_begin_and_leave(last_words):
     ("change", "named"),
     [
         ({"version": "2"}, "MyXTTS 2, not 1"),
+        ({"devices": "CPU"}, "trains on CPU, not GPU: run 'myxtts gpu-check' on the machine that finds no GPU"),
         ({"cache": "other"}, "cache other, not c"),
         ({"settings": {"data.batch_size": 9}}, "data.batch_size is 9, not 8"),
         ({"plan": "q"}, "another order"),
