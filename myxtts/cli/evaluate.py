@@ -18,6 +18,7 @@ def add(verbs: Any) -> None:
         "  myxtts evaluate --model runs/anna --data voice.cache\n"
         "  myxtts evaluate --model runs/anna --data voice.cache --sentences 100 --html heard.html\n"
         "  myxtts evaluate --model runs/anna --data voice.cache --judges distillmos,intelligibility --json\n"
+        "  myxtts evaluate --model base --data ten-minutes/ --val-data held-back/\n"
         "  myxtts evaluate --model runs/many --voices unseen/ --plot matrix.png")  # fmt: skip
     parser.add_argument("--model", metavar="RUN", type=Path, required=True,
                         help="run directory, checkpoint or exported model")  # fmt: skip
@@ -27,6 +28,8 @@ def add(verbs: Any) -> None:
         type=Path,
         help="the cache that was trained on; with --voices: whose held-out texts are spoken",
     )
+    parser.add_argument("--val-data", metavar="CACHE", type=Path,
+                        help="as given to train: all of it is spoken; clips of --data show its speakers")  # fmt: skip
     parser.add_argument("--voices", metavar="DIR", type=Path,
                         help="unseen voices: a folder for each, VOICE_1.wav ..., or a manifest")  # fmt: skip
     parser.add_argument("--sentences", metavar="N", type=positive,
@@ -47,6 +50,8 @@ def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if arguments.data is None and arguments.voices is None:
         raise UsageError("give --data CACHE, --voices DIR or both")
+    if arguments.val_data is not None and (arguments.data is None or arguments.voices is not None):
+        raise UsageError("--val-data goes with --data, whose clips show its speakers, and without --voices")
     from myxtts.evaluation.evaluate import evaluate
     from myxtts.evaluation.judges import find_judges
     from myxtts.evaluation.subjects import cache_subject, voices_subject
@@ -61,8 +66,8 @@ def run(arguments: argparse.Namespace) -> Result:
         each, texts = arguments.sentences or _EACH_VOICE, held_out and held_out[:2]
         subject = voices_subject(synthesizer, arguments.voices, each, arguments.language, texts)
     else:
-        cache, rows, others = held_out
-        subject = cache_subject(synthesizer, cache, rows, others, arguments.sentences or _SENTENCES)
+        cache, rows, others, clips = held_out
+        subject = cache_subject(synthesizer, cache, rows, others, arguments.sentences or _SENTENCES, clips)
     names = arguments.judges.split(",") if arguments.judges else None
     judges, missing = find_judges(names, subject.gallery, subject.languages, arguments.whisper)
     with progress_bar(len(subject.sentences), "listening", "sentence") as bar:
@@ -79,16 +84,24 @@ def run(arguments: argparse.Namespace) -> Result:
     return _tell(arguments, evaluation, subject, judges)
 
 
-def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any]:
-    """The cache, the rows that were held back from training, and the others."""
+def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
+    """The cache, the rows that were held back from training, those whose clips show a voice, and their cache."""
+    import numpy as np
+
     from myxtts.cache.open import open_cache
     from myxtts.training.split import split
 
     cache = open_cache(find_cache(arguments.data))
+    if arguments.val_data is not None:
+        held_back = open_cache(find_cache(arguments.val_data))
+        if missing := [name for name in held_back.speakers if name not in cache.speakers]:
+            raise UsageError(f"{arguments.data} has no clip of '{missing[0]}', who speaks in {arguments.val_data}: "
+                             "give the data that was trained on, with the same names of speakers")  # fmt: skip
+        return held_back, np.arange(len(held_back)), np.arange(len(cache)), cache
     parts = split(cache)
     if not len(parts.validation[0]):
         raise UsageError(f"{arguments.data} is too small to have held sentences back: evaluate on a larger one")
-    return cache, parts.validation[0], parts.train[0]
+    return cache, parts.validation[0], parts.train[0], cache
 
 
 def _tell(arguments: argparse.Namespace, evaluation: Any, subject: Any, judges: Any) -> Result:

@@ -17,11 +17,12 @@ from myxtts.corpus.demo_sentences import sentences as demo_sentences
 from myxtts.errors import SpeechError
 from myxtts.evaluation.clip import Judge, Sentence, Sound
 from myxtts.evaluation.judges import Gallery, Similarity
-from myxtts.evaluation.sentences import known_speakers, sentences_of
+from myxtts.evaluation.sentences import Known, known_speakers, sentences_of
 from myxtts.evaluation.voices import find_people, matrix_of, sentences_for
 from myxtts.features.mel import log_mel
 from myxtts.inference.reference import make_reference, without_pauses
 from myxtts.inference.speaker import Speaker
+from myxtts.models.voice import Voice
 
 _SEED = 2026  # of the demo's sentences, none of which is in the demo corpus of seed 0
 
@@ -41,24 +42,38 @@ class Subject:
 
 
 def cache_subject(
-    synthesizer: Speaker, cache: Cache, rows: NDArray[np.int64], others: NDArray[np.int64], most: int
+    synthesizer: Speaker,
+    cache: Cache,
+    rows: NDArray[np.int64],
+    others: NDArray[np.int64],
+    most: int,
+    clips: Cache | None = None,
 ) -> Subject:
-    """A single speaker is the model's own voice; of several each is shown by clips among the `others`."""
+    """Each speaker is shown by clips among the `others`; one that the model was trained on alone is its own voice.
+
+    The `others` are rows of the same cache, or of `clips`."""
     sentences = sentences_of(cache, rows.tolist())[:most]
-    known = known_speakers(cache, others, [sentence.speaker for sentence in sentences])
-    frames = synthesizer.description.reference_frames
-    single = synthesizer.hear() if len(cache.speakers) == 1 else None
-    voices = {} if single else {
-        name: synthesizer.hear(make_reference([without_pauses(log_mel(clip)) for clip in clips], frames))
-        for name, clips in known.references.items()
-    }  # fmt: skip
-    sentences = [sentence for sentence in sentences if single or sentence.speaker in voices]
+    known = known_speakers(clips or cache, others, [sentence.speaker for sentence in sentences])
+    voices = _voices(synthesizer, cache, known)
+    sentences = [sentence for sentence in sentences if sentence.speaker in voices]
 
     def speak(sentence: Sentence, vocoder: Any) -> Sound:
-        voice = single or voices[sentence.speaker]
-        return synthesizer.say(sentence.text, voice, language=sentence.language, vocoder=vocoder)
+        return synthesizer.say(sentence.text, voices[sentence.speaker], language=sentence.language, vocoder=vocoder)
 
     return Subject(sentences, speak, known.gallery)
+
+
+def _voices(synthesizer: Speaker, cache: Cache, known: Known) -> dict[str, Voice]:
+    """A model's own voice is not that of a speaker it has never heard, such as the base's for a corpus of yours."""
+    description = synthesizer.description
+    if len(cache.speakers) == 1 and (cache.speakers == description.speakers or not known.references):
+        return {cache.speakers[0]: synthesizer.hear()}
+    return {
+        name: synthesizer.hear(
+            make_reference([without_pauses(log_mel(clip)) for clip in clips], description.reference_frames)
+        )
+        for name, clips in known.references.items()
+    }
 
 
 def voices_subject(
