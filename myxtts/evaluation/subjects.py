@@ -20,7 +20,7 @@ from myxtts.evaluation.judges import Gallery, Similarity
 from myxtts.evaluation.sentences import Known, known_speakers, sentences_of
 from myxtts.evaluation.voices import find_people, matrix_of, sentences_for
 from myxtts.features.mel import log_mel
-from myxtts.inference.reference import make_reference, without_pauses
+from myxtts.inference.reference import make_reference, voice_frames
 from myxtts.inference.speaker import Speaker
 from myxtts.models.voice import Voice
 
@@ -70,7 +70,7 @@ def _voices(synthesizer: Speaker, cache: Cache, known: Known) -> dict[str, Voice
         return {cache.speakers[0]: synthesizer.hear()}
     return {
         name: synthesizer.hear(
-            make_reference([without_pauses(log_mel(clip)) for clip in clips], description.reference_frames)
+            make_reference([voice_frames(log_mel(clip)) for clip in clips], description.reference_frames)
         )
         for name, clips in known.references.items()
     }

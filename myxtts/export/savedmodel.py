@@ -61,6 +61,10 @@ class _Spoken(tf.Module):
             mel = mel[:, : frames[0]]  # without the frame that makes their number even
             return {"mel": mel, "audio": sound_of(vocoder, mel, seed)}
 
+        def hear(reference: Any, lengths: Any) -> Any:
+            voice = speaker.model.voice(reference, lengths)
+            return {"vector": voice.vector, "tokens": voice.tokens}
+
         self.speak = tf.function(
             speak,
             input_signature=[
@@ -75,7 +79,7 @@ class _Spoken(tf.Module):
             autograph=False,
         )
         self.hear = tf.function(
-            lambda reference, lengths: speaker.model.voice(reference, lengths)._asdict(),
+            hear,
             input_signature=[
                 spec([None, frames, N_MELS], tf.float32, "reference"),
                 spec([None], tf.int32, "lengths"),

@@ -29,7 +29,7 @@ class Exported(Speaker):
     def load(cls, folder: Path | str) -> Exported:
         return cls(Path(folder))
 
-    def _encode(self, reference: Reference) -> Voice:
+    def encode(self, reference: Reference) -> Voice:
         values = {"reference": reference.crops, "lengths": reference.lengths.astype(np.int64)}
         vector, latents = self._reference_encoder.run(None, values)
         return Voice(vector, latents[None])

@@ -29,6 +29,8 @@ _LEAST_SPREAD = 0.5
 # of what is said. Where less than a twentieth is loud, that level is silence too: it is taken to be at most so far
 # below the tenth loudest frame.
 _PAUSE_DEPTH, _PAUSE_EDGE, _LOUDEST, _LOUDER = 4.0, 4, 10, 2.0
+# Noise is what a bin has in the quietest tenth of a clip's frames. Of a frame that is nothing else, this share stays.
+_NOISE_PERCENT, _NOISE_LEFT = 10, 0.05
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +78,7 @@ def _read(path: Path_, settings: AudioSettings) -> NDArray[np.float32]:
     if float(mel.mean(axis=1).std()) < _LEAST_SPREAD:
         log.warning("the reference %s hardly sounds like speech: its level does not change, like that of noise or of a "
                     "held tone; give a clean recording of one person, 3 to 10 s are best", os.fspath(path))  # fmt: skip
-    spoken = without_pauses(mel)
+    spoken = voice_frames(mel)
     _expect_enough(len(spoken) * HOP_SAMPLES, "of speech besides its pauses", path)
     return spoken
 
@@ -88,6 +90,21 @@ def _expect_enough(samples: int, of_what: str, path: Path_) -> None:
             f"the reference {os.fspath(path)} has {seconds:.2f} s {of_what}, expected at least {_LEAST_SECONDS} s: "
             "give a recording with more speech, 3 to 10 s are best"
         )
+
+
+def voice_frames(mel: NDArray[Any]) -> NDArray[Any]:
+    """A recording's log-mel [frames, mels] without what says nothing of a voice: the noise of its room, its pauses."""
+    return without_pauses(_without_noise(mel))
+
+
+def _without_noise(mel: NDArray[Any]) -> NDArray[np.float32]:
+    """Spectral subtraction: the encoder has learnt from voices of which most were recorded in silence."""
+    if not len(mel):
+        return mel
+    heard = np.exp(mel, dtype=np.float32)
+    noise = np.percentile(heard, _NOISE_PERCENT, axis=0)
+    left: NDArray[np.float32] = np.maximum(heard - noise, _NOISE_LEFT * heard).astype(np.float32)
+    return np.maximum(np.log(left), np.float32(LOG_FLOOR))
 
 
 def without_pauses(mel: NDArray[Any]) -> NDArray[Any]:

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from myxtts.errors import SpeechError
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS
+from myxtts.inference.colour import colour_of, without_colour
 from myxtts.inference.reference import AnyReference, Reference, read_voice
 from myxtts.inference.request import Request, make_request
 from myxtts.inference.script import Line, Script
 from myxtts.inference.speech import Audio, Speech, add_pause, join, with_pause
 from myxtts.inference.vocoder import DEFAULT_VOCODER, Vocoder, find_vocoder
 from myxtts.models.description import ModelDescription
-from myxtts.models.voice import Voice
+from myxtts.models.voice import Voice, within_reach
 
 AnyVoice = AnyReference | Voice | None
 _WARM_UP_TOKENS, _WARM_UP_FRAMES = 8, 32
@@ -40,12 +41,13 @@ class Speaker(ABC):
     ):
         self.description, self.vocoder, self._reference = description, vocoder, reference
         self._script = Script(description)
+        self._own: Voice | None = None  # heard once, where a model knows its reach
 
     def warm_up(self, vocoder: str | Vocoder | None = None) -> None:
         """Do now what the first text would wait for: with TensorFlow 2.5 s of tracing, and the vocoder's weights."""
         self._script.warm_up()
         frames = self.description.reference_frames
-        voice = self._encode(Reference(np.zeros([1, frames, N_MELS], np.float32), np.array([frames], np.int32)))
+        voice = self.encode(Reference(np.zeros([1, frames, N_MELS], np.float32), np.array([frames], np.int32)))
         request = Request([], 0, 1.0, 0.0, find_vocoder(vocoder or self.vocoder), 0.0)
         self._frames(Line("", np.ones(_WARM_UP_TOKENS, np.int32), 0.0, ""), request, voice)
         request.vocoder(np.full([_WARM_UP_FRAMES, N_MELS], LOG_FLOOR, np.float32))
@@ -83,10 +85,22 @@ class Speaker(ABC):
 
     def hear(self, voice: AnyReference | None = None) -> Voice:
         """The voice of one or several recordings, or the model's own: hand it to `say` to hear them only once."""
-        return self._encode(read_voice(voice, self._reference, self.description))
+        reference = read_voice(voice, self._reference, self.description)
+        if voice is None or self._reference is None or not self.description.voice_reach:
+            return self.encode(reference)
+        return self._follow(reference, self._reference)
+
+    def _follow(self, reference: Reference, own: Reference) -> Voice:
+        """A stranger's voice as one that the model could have learnt, and the colour of its recording beside it."""
+        if self._own is None:
+            self._own = self.encode(own)
+        colour = colour_of(reference, own)
+        voice = self.encode(without_colour(reference, colour))._replace(colour=colour)
+        return within_reach(voice, self._own, self.description.voice_reach, self.description.follows_pitch)
 
     @abstractmethod
-    def _encode(self, reference: Reference) -> Voice: ...
+    def encode(self, reference: Reference) -> Voice:
+        """What the model's encoder makes of a recording, be it near to what was learnt or far."""
 
     @abstractmethod
     def _frames(self, line: Line, request: Request, voice: Voice) -> NDArray[np.float32] | None:
@@ -116,7 +130,7 @@ class Speaker(ABC):
         spoken = self._frames(line, request, voice)
         if spoken is None or not len(spoken) or not np.isfinite(spoken).all():
             raise SpeechError(_MUTE)
-        return spoken
+        return spoken if voice.colour is None else np.maximum(spoken + voice.colour, np.float32(LOG_FLOOR))
 
 
 def _since(started: float) -> float:

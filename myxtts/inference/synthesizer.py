@@ -40,8 +40,9 @@ class Synthesizer(Speaker):
         weights.set_weights(model, weights.load(weights_file(folder)))
         return cls(model, load_reference(folder, description.reference_frames))
 
-    def _encode(self, reference: Reference) -> Voice:
-        return Voice(*self._hear(*reference))
+    def encode(self, reference: Reference) -> Voice:
+        heard = self._hear(*reference)
+        return Voice(heard.vector, heard.tokens)
 
     def _frames(self, line: Line, request: Request, voice: Voice) -> NDArray[np.float32] | None:
         try:
@@ -49,7 +50,8 @@ class Synthesizer(Speaker):
                 line.tokens[None],
                 np.array([len(line.tokens)], np.int32),
                 np.array([request.language], np.int32),
-                *voice,
+                voice.vector,
+                voice.tokens,
                 np.float32(request.speed),
                 np.float32(request.octaves_up),
             )

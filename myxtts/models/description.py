@@ -26,6 +26,7 @@ _SHAPE = {
     "tokens": {name: shape if isinstance(shape, Maybe) else Maybe(shape) for name, shape in TEXT_SETTINGS.items()},
     "audio": {name: Maybe(shape) for name, shape in AUDIO_SETTINGS.items()},
     "follows_pitch": bool,
+    "voice_reach": Number(low=0.0),
 }
 
 
@@ -42,6 +43,7 @@ class ModelDescription:
     tokens: dict[str, Any] = field(default_factory=dict)  # a cache's settings["tokens"]
     audio: dict[str, Any] = field(default_factory=dict)  # a cache's settings["audio"]
     follows_pitch: bool = True  # a voice's pitch is that of its reference; older models learnt it
+    voice_reach: float = 0.0  # how far from its own voice a model has learnt others; 0: not known, any is taken
 
     def __post_init__(self) -> None:
         size_named(self.size)
@@ -76,7 +78,7 @@ class ModelDescription:
     @classmethod
     def load(cls, folder: Path | str) -> ModelDescription:
         """From a folder with model.json; an error names what is damaged, newer or for another mel."""
-        values = {"follows_pitch": False} | read_model(folder, "acoustic")
+        values = {"follows_pitch": False, "voice_reach": 0.0} | read_model(folder, "acoustic")
         known = {each.name for each in fields(cls)}
         if missing := sorted(known.difference(values)):
             raise CheckpointDamaged(f"{folder}/{MODEL} lacks {', '.join(missing)}: copy the model again")

@@ -11,7 +11,8 @@
 Both JSON files carry `format`, the version of the checkpoint as a whole. It rises when a key is added without which an
 older program would go wrong, or when older weights no longer fit; other versions than this code's are refused:
     2   model.json has `part` (what the weights are), `mel`, `reference_frames` and `myxtts` (who wrote it);
-        `follows_pitch`, where it is missing, is false: models of before it was there
+        `follows_pitch`, where it is missing, is false: models of before it was there; where
+        `voice_reach` is missing, it is 0: not known
     1   had none of them, and its models knew no pitch
 """
 

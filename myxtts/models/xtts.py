@@ -223,7 +223,7 @@ class XTTS(keras.Model):
 
         Their pitch is that of all sure frames together, since a clip may have hardly any."""
         voices = self.reference_encoder(self._normalise(reference), lengths)
-        vector, tokens = (tf.reduce_mean(each, axis=0, keepdims=True) for each in voices)
+        vector, tokens = (tf.reduce_mean(each, axis=0, keepdims=True) for each in (voices.vector, voices.tokens))
         clips, frames, mels = lengths_of(reference)
         inside = tf.reshape(inside_of(lengths, frames), [1, clips * frames, 1])
         return self._pitched(Voice(vector, tokens), tf.reshape(reference, [1, clips * frames, mels]), inside)

@@ -17,6 +17,7 @@ from myxtts.features.lexicon import Lexicon
 from myxtts.features.mel import N_MELS, log_mel
 from myxtts.features.text import BOS, EOS, TextFrontend, TokenTable
 from myxtts.inference.longform import split_text
+from myxtts.inference.reference import read_references
 from myxtts.inference.script import Script as Languages
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.models.layers import inside_of
@@ -35,7 +36,8 @@ class Aligner:
     def __init__(self, model: Path | str, language: str, clips: Sequence[Path]):
         speaker = Synthesizer.load(model)
         description = speaker.description
-        self._model, self._voice = speaker.model, speaker.hear(_spread(clips))
+        # As the encoder hears it: what is expected of a text is compared with the recording itself, colour and all.
+        self._model, self._voice = speaker.model, speaker.encode(read_references(_spread(clips), description))
         self._mean, self._spread = speaker.model.mel_mean.numpy(), speaker.model.mel_std.numpy()
         self._position = Languages(description).language(language)
         self._spoken = description.languages[self._position]
@@ -89,7 +91,7 @@ class Aligner:
             padded = np.zeros((len(batch), lengths.max()), np.int32)
             for row, one in zip(padded, batch, strict=True):
                 row[: len(one)] = one
-            voice = Voice(*(tf.repeat(each, len(batch), axis=0) for each in self._voice))
+            voice = Voice(*(tf.repeat(each, len(batch), axis=0) for each in self._voice[:2]))
             language = np.full(len(batch), self._position, np.int32)
             mu = self._model.text_encoder(padded, inside_of(lengths, lengths.max()), language, voice)[1].numpy()
             frames += [one[:length] for one, length in zip(mu, lengths, strict=True)]

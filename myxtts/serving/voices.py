@@ -124,4 +124,4 @@ def _read(path: Path) -> Kept:
 
 
 def to_tensors(voice: Any) -> Tensors:
-    return {"vector": np.asarray(voice.vector, np.float32), "tokens": np.asarray(voice.tokens, np.float32)}
+    return {name: np.asarray(tensor, np.float32) for name, tensor in voice._asdict().items() if tensor is not None}

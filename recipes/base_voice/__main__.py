@@ -41,7 +41,8 @@ def main() -> None:
     frames = ["--from", arguments.work / "base"]
     _myxtts("train", "--part", "vocoder", *frames, *trained, "--run", arguments.work / "vocoder", *minutes)
     for name in ("base", "vocoder"):
-        print(f"{name}: {ship(arguments.work / name, WEIGHTS / name) / 1e6:.1f} MB")
+        written = ship(arguments.work / name, WEIGHTS / name, data=cache if name == "base" else None)
+        print(f"{name}: {written / 1e6:.1f} MB")
 
 
 def _myxtts(*words: object) -> None:

@@ -1,8 +1,9 @@
 """Puts a run's best checkpoint into a folder as it ships: half precision, without what only training needs.
 
-    python -m recipes.base_voice.ship RUN FOLDER [--language en-us] [--voice CLIP.wav ...]
+    python -m recipes.base_voice.ship RUN FOLDER [--language en-us] [--voice CLIP.wav ...] [--data CACHE]
 
 A language that is named comes first, so that it is spoken where none is asked for; clips become the model's own voice.
+With the data that was trained on, the model knows how far from its own voice it has learnt others.
 """
 
 from __future__ import annotations
@@ -12,13 +13,22 @@ from pathlib import Path
 
 import numpy as np
 
-from myxtts.inference.reference import read_references
+from myxtts.cache.open import open_cache
+from myxtts.features.mel import log_mel
+from myxtts.inference.reference import make_reference, read_references, voice_frames
+from myxtts.inference.synthesizer import Synthesizer
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription, find_checkpoint, load_description, weights_file
 from myxtts.models.format import VOICE, WEIGHTS
+from myxtts.models.voice import distance
+
+# Further out are those that are spoken worst; at 85 a stranger is understood better and followed as well (docs/log.md).
+REACH_PERCENT = 85
 
 
-def ship(run: Path, folder: Path, language: str | None = None, voice: list[Path] | None = None) -> int:
+def ship(
+    run: Path, folder: Path, language: str | None = None, voice: list[Path] | None = None, data: Path | None = None
+) -> int:
     """Bytes written."""
     checkpoint = find_checkpoint(run)
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +43,22 @@ def ship(run: Path, folder: Path, language: str | None = None, voice: list[Path]
         weights.save(folder / VOICE, kept)
     description.save(folder)
     weights.save(folder / WEIGHTS, {name: _half(tensor) for name, tensor in tensors.items()})
+    if data is not None:
+        note_reach(folder, data)
     return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def note_reach(folder: Path, data: Path) -> None:
+    """How far from the own voice most speakers of the data are, each heard by its longest clip."""
+    synthesizer, cache = Synthesizer.load(folder), open_cache(data)
+    description, own = synthesizer.description, synthesizer.hear()
+    speakers, frames = np.asarray(cache.columns["speaker"]), np.asarray(cache.columns["n_frames"])
+    longest = [max(np.flatnonzero(speakers == at), key=lambda row: frames[row]) for at in np.unique(speakers)]
+    heard = [make_reference([voice_frames(log_mel(cache.samples(int(row))))], description.reference_frames)
+             for row in longest]  # fmt: skip
+    far = [distance(synthesizer.hear(each), own, description.follows_pitch) for each in heard]
+    description.voice_reach = round(float(np.percentile(far, REACH_PERCENT)), 2)
+    description.save(folder)
 
 
 def _put_first(description: ModelDescription, tensors: dict[str, np.ndarray], language: str) -> None:
@@ -55,4 +80,5 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--language")
     parser.add_argument("--voice", type=Path, nargs="+")
+    parser.add_argument("--data", type=Path)
     print(f"{ship(**vars(parser.parse_args())) / 1e6:.1f} MB")

@@ -8,8 +8,9 @@ import soundfile
 
 from myxtts.errors import SpeechError
 from myxtts.features.audio import AudioSettings
+from myxtts.features.mel import LOG_FLOOR, log_mel
 from myxtts.features.text import SPECIALS
-from myxtts.inference.reference import read_references, without_pauses
+from myxtts.inference.reference import read_references, voice_frames, without_pauses
 from myxtts.models.description import ModelDescription
 
 RATE = 22050
@@ -71,3 +72,20 @@ def test_clicks_in_silence_are_too_short_to_be_a_voice(read):
 def test_a_few_frames_are_kept_as_they_are(frames):
     mel = np.full((frames, 80), -3.0, np.float32)
     assert len(without_pauses(mel)) == frames
+
+
+def test_the_noise_of_a_room_is_left_out(read):
+    """What is heard of a voice in noise is nearer to the voice without it than the recording is."""
+    voice = sum(np.sin(2 * np.pi * 120 * n * TIMES) / n for n in range(1, 20))
+    clean = 0.1 * voice * np.clip(np.sin(2 * np.pi * 3 * TIMES), 0.001, 1.0)
+    noisy = clean + 3e-3 * np.random.default_rng(4).normal(size=len(TIMES))
+    quiet, loud = (log_mel(each.astype(np.float32)) for each in (clean, noisy))
+    wanted, recorded = (without_pauses(mel).mean(axis=0) for mel in (quiet, loud))
+    heard = voice_frames(loud).mean(axis=0)
+    assert np.abs(heard - wanted).mean() < 0.7 * np.abs(recorded - wanted).mean()
+
+
+def test_a_voice_in_silence_is_heard_as_it_is():
+    mel = np.full((100, 80), LOG_FLOOR, np.float32)
+    mel[20:] = np.random.default_rng(5).normal(-4, 1, (80, 80))
+    assert np.allclose(voice_frames(mel), without_pauses(mel), atol=0.05)

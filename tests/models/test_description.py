@@ -34,10 +34,12 @@ def test_round_trip(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
 
 
-def test_a_model_of_before_does_not_follow_pitch(tmp_path):
-    describe().save(tmp_path)
-    rewrite(tmp_path, follows_pitch=None)
+def test_a_model_of_before_does_not_follow_pitch_and_knows_no_reach(tmp_path):
+    describe(voice_reach=2.0).save(tmp_path)
+    assert ModelDescription.load(tmp_path).voice_reach == 2.0
+    rewrite(tmp_path, follows_pitch=None, voice_reach=None)
     assert not ModelDescription.load(tmp_path).follows_pitch
+    assert ModelDescription.load(tmp_path).voice_reach == 0
     resumed = describe()
     resumed.check_continues(ModelDescription.load(tmp_path), tmp_path)
     assert not resumed.follows_pitch

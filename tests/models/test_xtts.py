@@ -185,9 +185,9 @@ def test_several_clips_are_averaged(model):
     lengths = np.array([30, 20], np.int32)
     together = model.voice(clips, lengths)
     apart = [model.voice(clips[n : n + 1], lengths[n : n + 1]) for n in range(2)]
-    mean = [(one + other) / 2 for one, other in zip(*apart, strict=True)]
-    np.testing.assert_allclose(together.vector[:, :-1], mean[0][:, :-1], atol=1e-5)  # the last one is the pitch
-    np.testing.assert_allclose(together.tokens, mean[1], atol=1e-5)
+    vector, tokens = (sum(getattr(one, name) for one in apart) / 2 for name in ("vector", "tokens"))
+    np.testing.assert_allclose(together.vector[:, :-1], vector[:, :-1], atol=1e-5)  # the last one is the pitch
+    np.testing.assert_allclose(together.tokens, tokens, atol=1e-5)
 
 
 def test_twice_the_speed_is_half_the_frames(model):
@@ -207,7 +207,7 @@ def test_one_trace_speaks_texts_of_any_length(model):
     for rows, tokens in ((1, 1), (2, 6), (1, 40)):
         text = np.full((rows, tokens), 4, np.int32)
         given = text, np.full(rows, tokens, np.int32), np.zeros(rows, np.int32)
-        traced = speak(*given, *voice, 1.0)
+        traced = speak(*given, voice.vector, voice.tokens, 1.0)
         eager = model.synthesize(*given, voice, 1.0)
         for one, other in zip(traced, eager, strict=True):
             np.testing.assert_allclose(one, other, atol=1e-3)

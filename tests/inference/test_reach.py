@@ -1,0 +1,96 @@
+"""A voice beyond those that were learnt is brought nearer to the model's own; direction, pitch and colour stay."""
+
+import numpy as np
+import pytest
+from small_models import make_model
+
+from myxtts.features.mel import LOG_FLOOR
+from myxtts.features.token_table import TokenTable
+from myxtts.inference.reference import make_reference
+from myxtts.inference.synthesizer import Synthesizer
+from myxtts.models.voice import Voice, distance, within_reach
+
+TABLE = list(TokenTable.base().symbols)
+
+
+def voice(seed: int) -> Voice:
+    rng = np.random.default_rng(seed)
+    return Voice(rng.normal(size=(1, 8)).astype(np.float32), rng.normal(size=(1, 2, 8)).astype(np.float32))
+
+
+@pytest.mark.parametrize("follows_pitch", [True, False])
+def test_a_far_voice_comes_as_near_as_asked_in_its_own_direction(follows_pitch):
+    own, other = voice(1), voice(2)
+    nearer = within_reach(other, own, 1.5, follows_pitch)
+    assert distance(nearer, own, follows_pitch) == pytest.approx(1.5, rel=1e-5)
+    moved, asked = nearer.tokens - own.tokens, other.tokens - own.tokens
+    assert np.allclose(moved / np.linalg.norm(moved), asked / np.linalg.norm(asked), atol=1e-5)
+    assert (nearer.vector[0, -1] == other.vector[0, -1]) == follows_pitch
+
+
+def test_a_near_voice_stays_as_it_is():
+    own, other = voice(1), voice(2)
+    assert within_reach(other, own, 100.0, True) is other
+
+
+def clip(seed: int, level: float) -> np.ndarray:
+    return np.random.default_rng(seed).normal(level, 2, (90, 80)).astype(np.float32)
+
+
+def speaker(reach: float) -> Synthesizer:
+    model = make_model(token_table=TABLE, voice_reach=reach)
+    return Synthesizer(model, make_reference([clip(3, -5)], model.description.reference_frames))
+
+
+def shown(synthesizer: Synthesizer, mel: np.ndarray) -> Voice:
+    return synthesizer.hear(make_reference([mel], synthesizer.description.reference_frames))
+
+
+def away(reach: float) -> float:
+    """How far from the model's own voice another one is heard."""
+    synthesizer = speaker(reach)
+    follows = synthesizer.description.follows_pitch
+    return distance(shown(synthesizer, clip(4, -3)), synthesizer.hear(), follows)
+
+
+def test_a_model_that_knows_its_reach_keeps_to_it():
+    far = away(1e6)
+    assert far > 0.2
+    assert away(far / 2) == pytest.approx(far / 2, rel=1e-4)
+    assert away(2 * far) == pytest.approx(far, rel=1e-4)
+
+
+def test_the_own_voice_is_never_moved():
+    known, unknown = speaker(0.01).hear(), speaker(0.0).hear()
+    assert np.array_equal(known.vector, unknown.vector)
+    assert known.colour is None
+
+
+def test_a_model_that_does_not_know_its_reach_hears_a_recording_as_it_is():
+    synthesizer = speaker(0.0)
+    reference = make_reference([clip(4, -3)], synthesizer.description.reference_frames)
+    assert np.array_equal(synthesizer.hear(reference).tokens, synthesizer.encode(reference).tokens)
+    assert synthesizer.hear(reference).colour is None
+
+
+TILT = np.linspace(1.0, -1.0, 80, dtype=np.float32)
+
+
+def test_a_microphone_changes_the_colour_of_what_is_spoken_and_not_how_it_is_spoken():
+    """Two recordings that differ by a smooth curve over the bins have one voice; the curve is in what is said."""
+    synthesizer = speaker(1e6)
+    plain, tilted = (shown(synthesizer, clip(4, -3) + curve) for curve in (0, TILT))
+    assert np.allclose(plain.tokens, tilted.tokens, atol=0.05 * np.abs(plain.tokens).max())
+    assert np.allclose(tilted.colour - plain.colour, TILT, atol=0.1)
+    text = "a"
+    spoken = [synthesizer.say(text, voice._replace(vector=plain.vector, tokens=plain.tokens)).mel
+              for voice in (plain, tilted)]  # fmt: skip
+    audible = spoken[0].min(axis=0) > LOG_FLOOR + 2
+    assert audible.any()
+    assert np.allclose((spoken[1] - spoken[0])[:, audible], TILT[audible], atol=0.1)
+
+
+def test_no_recording_has_more_colour_than_a_voice_can():
+    whistle = np.full((90, 80), LOG_FLOOR, np.float32)
+    whistle[:, 40] = 0.0
+    assert np.abs(shown(speaker(1.0), whistle).colour).max() <= 3.0
