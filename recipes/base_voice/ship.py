@@ -9,6 +9,7 @@ With the data that was trained on, the model knows how far from its own voice it
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,8 @@ from myxtts.models.description import ModelDescription, find_checkpoint, load_de
 from myxtts.models.format import VOICE, WEIGHTS
 from myxtts.models.voice import distance
 
-# Further out are those that are spoken worst; at 85 a stranger is understood better and followed as well (docs/log.md).
-REACH_PERCENT = 85
+# Strangers brought nearer than this are not told apart any more, others are not understood (docs/log.md, 2026-11-18).
+REACH_PERCENT = 75
 
 
 def ship(
@@ -52,6 +53,7 @@ def note_reach(folder: Path, data: Path) -> None:
     """How far from the own voice most speakers of the data are, each heard by its longest clip."""
     synthesizer, cache = Synthesizer.load(folder), open_cache(data)
     description, own = synthesizer.description, synthesizer.hear()
+    description.voice_reach = math.inf  # as a stranger is heard, without its colour, but wherever it is
     speakers, frames = np.asarray(cache.columns["speaker"]), np.asarray(cache.columns["n_frames"])
     longest = [max(np.flatnonzero(speakers == at), key=lambda row: frames[row]) for at in np.unique(speakers)]
     heard = [make_reference([voice_frames(log_mel(cache.samples(int(row))))], description.reference_frames)

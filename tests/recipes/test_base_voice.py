@@ -1,0 +1,38 @@
+"""A run becomes what ships: half precision, and how far from its own voice it has learnt others."""
+
+import numpy as np
+import pytest
+import soundfile
+from training.small_run import SMALL
+
+from myxtts.cache.open import open_cache
+from myxtts.inference.synthesizer import Synthesizer
+from myxtts.models import sizes, weights
+from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
+from myxtts.models.format import WEIGHTS
+from myxtts.models.voice import distance
+from recipes.base_voice.ship import ship
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
+
+
+def test_it_takes_half_of_the_bytes(trained_run, tmp_path):
+    ship(trained_run[0], tmp_path / "shipped")
+    trained = weights.load(weights_file(find_checkpoint(trained_run[0])))
+    shipped = weights.load(tmp_path / "shipped" / WEIGHTS)
+    before, after = (sum(tensor.nbytes for tensor in tensors.values()) for tensors in (trained, shipped))
+    assert after < 0.51 * before
+    assert ModelDescription.load(tmp_path / "shipped").voice_reach == 0
+
+
+def test_with_its_data_it_knows_how_far_a_voice_may_be(trained_run, packed_voice, tmp_path):
+    ship(trained_run[0], tmp_path / "shipped", data=packed_voice)
+    reach = ModelDescription.load(tmp_path / "shipped").voice_reach
+    assert 0 < reach < np.inf
+    soundfile.write(tmp_path / "clip.wav", open_cache(packed_voice).samples(0), 22050)
+    synthesizer = Synthesizer.load(tmp_path / "shipped")
+    heard = synthesizer.hear(tmp_path / "clip.wav")
+    assert distance(heard, synthesizer.hear(), synthesizer.description.follows_pitch) <= reach * 1.001
