@@ -15,12 +15,13 @@ from myxtts.errors import CheckpointDamaged, CheckpointError, SpeechError
 from myxtts.export.export import export_onnx
 from myxtts.inference.exported import Exported
 from myxtts.inference.noise import white_noise
-from myxtts.inference.reference import save_reference
+from myxtts.inference.reference import make_reference, save_reference
 from myxtts.inference.speakers import find_speaker, load_speaker
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.inference.vocoder import find_vocoder
 from myxtts.models import weights
 from myxtts.models.description import REFERENCE_FRAMES
+from myxtts.models.voice import distance
 
 TEXT = "one two three. four!"
 
@@ -28,7 +29,7 @@ TEXT = "one two three. four!"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Path:
     """Random numbers of a trained size everywhere, so that no part of the graph could be left out unnoticed."""
-    return random_run(tmp_path_factory.mktemp("exported") / "own")
+    return random_run(tmp_path_factory.mktemp("exported") / "own", voice_reach=3.0)
 
 
 def random_run(folder: Path, **changes) -> Path:
@@ -80,6 +81,18 @@ def test_it_draws_the_same_frames(exported, synthesizer, options):
     ours, theirs = (each.say(TEXT, vocoder="griffin-lim", **options) for each in (exported, synthesizer))
     assert len(ours.mel) == len(theirs.mel)
     np.testing.assert_allclose(ours.mel, theirs.mel, atol=1e-3)
+
+
+def test_it_follows_a_stranger_as_far(exported, synthesizer):
+    stranger = make_reference([np.random.default_rng(1).normal(-3, 2, (300, 80))], REFERENCE_FRAMES)
+    ours, theirs = (each.hear(stranger) for each in (exported, synthesizer))
+    assert distance(theirs, synthesizer.hear(), follows_pitch=True) == pytest.approx(3.0, rel=1e-3)
+    np.testing.assert_allclose(ours.tokens, theirs.tokens, atol=1e-4)
+    spoken = [each.say(TEXT, voice, vocoder="griffin-lim").mel for each, voice in
+              ((exported, ours), (synthesizer, theirs))]  # fmt: skip
+    np.testing.assert_allclose(*spoken, atol=1e-3)
+    plain = synthesizer.say(TEXT, theirs._replace(colour=None), vocoder="griffin-lim").mel
+    assert np.abs(plain - spoken[1]).max() > 0.5
 
 
 @pytest.mark.slow
