@@ -137,6 +137,13 @@ class TrainingConfig(Settings):
     beta2: float = setting(0.98, "Adam's memory of squared gradients.", 0, 0.99999)
     clip_norm: float = setting(1.0, "Longer gradients are shortened to this norm; 0: never.", 0)
     ema_decay: float = setting(0.998, "Memory of the averaged weights, which speak and are validated.", 0, 0.99999)
+    start_share: float = setting(
+        0.0,
+        "How much of the averaged weights remains what training started from; 0.3 by itself where a model that knows "
+        "the language is trained on.",
+        0,
+        1,
+    )
     gradient_accumulation_steps: int = setting(1, "Batches whose gradients make one update.", 1, 4096)
 
     devices: int | str = setting(

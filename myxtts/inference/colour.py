@@ -32,8 +32,9 @@ def without_colour(reference: Reference, colour: NDArray[np.float32]) -> Referen
 
 
 def _mean_spectrum(reference: Reference) -> NDArray[np.float32]:
+    """Of its loud frames, each once: crops of a clip overlap, and what is in two of them would count twice."""
     crops = zip(reference.crops, reference.lengths, strict=True)
-    frames = np.concatenate([crop[:length] for crop, length in crops])
+    frames = np.unique(np.concatenate([crop[:length] for crop, length in crops]), axis=0)
     level = frames.mean(axis=1)
     spectrum: NDArray[np.float32] = frames[level >= np.percentile(level, 95) - _SPEECH_DEPTH].mean(axis=0)
     return spectrum

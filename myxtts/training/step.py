@@ -36,7 +36,8 @@ class Step:
 
     def __init__(self, model: Any, training: TrainingConfig, total_steps: int, replicas: Replicas | None = None):
         self.model, self.training, self.replicas = model, training, replicas
-        self.optimiser = Adam(model.trainable_variables, training.beta1, training.beta2, training.ema_decay)
+        memory = training.beta1, training.beta2, training.ema_decay
+        self.optimiser = Adam(model.trainable_variables, *memory, training.start_share)
         self.micro_batches, self.largest_batch = 1, 0  # the largest that was tried
         # Variables, because they change during a run and a constant would be compiled in.
         self.total_steps = tf.Variable(total_steps, dtype=tf.int64, trainable=False)

@@ -16,12 +16,12 @@ from myxtts.training.optimiser import Adam
 SHAPES = [(3, 4), (5,), ()]
 
 
-def make(seed: int = 0, decay: float = 0.9):
+def make(seed: int = 0, decay: float = 0.9, start_share: float = 0.0):
     rng = np.random.default_rng(seed)
     variables = [
         keras.Variable(rng.normal(size=shape).astype(np.float32), name=f"v{n}") for n, shape in enumerate(SHAPES)
     ]
-    return variables, Adam(variables, 0.9, 0.98, decay)
+    return variables, Adam(variables, 0.9, 0.98, decay, start_share)
 
 
 def gradients_of(step: int) -> list[np.ndarray]:
@@ -45,8 +45,9 @@ def numpy_run(values, steps, rate, beta1=0.9, beta2=0.98, decay=0.9):
     return values, averages
 
 
-def test_updates_and_averages_are_those_of_the_formula():
-    variables, adam = make()
+@pytest.mark.parametrize("start_share", [0.0, 0.3])
+def test_updates_and_averages_are_those_of_the_formula(start_share):
+    variables, adam = make(start_share=start_share)
     start = [variable.numpy().astype(np.float64) for variable in variables]
     rate = lambda count: 0.01 / count  # noqa: E731
     for count in range(1, 41):
@@ -54,8 +55,9 @@ def test_updates_and_averages_are_those_of_the_formula():
     values, averages = numpy_run(start, 40, rate)
     for variable, value in zip(variables, values, strict=True):
         np.testing.assert_allclose(variable.numpy(), value, rtol=1e-6, atol=1e-6)
-    for average, value in zip(adam.averages().values(), averages, strict=True):
-        np.testing.assert_allclose(average, value, rtol=1e-6, atol=1e-6)
+    for average, first, value in zip(adam.averages().values(), start, averages, strict=True):
+        kept = start_share * first + (1 - start_share) * value
+        np.testing.assert_allclose(average, kept, rtol=1e-6, atol=2e-6)
     assert int(adam.updates) == 40
 
 

@@ -6,6 +6,7 @@ from small_data import small_config
 from small_run import SMALL
 
 from myxtts.cache.reader import Cache
+from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
 from myxtts.errors import ConfigError
 from myxtts.models import weights
@@ -13,6 +14,7 @@ from myxtts.models.description import ModelDescription
 from myxtts.models.sizes import SIZES
 from myxtts.models.xtts import XTTS
 from myxtts.training.setup import build_model
+from myxtts.training.start import check_start_share
 from myxtts.training.start_from import for_fine_tuning, joined, take_over
 
 
@@ -65,7 +67,29 @@ def test_the_config_starts_a_model_from_another(voice_cache, start):
 
 def test_another_size_is_refused_and_the_rate_is_lower(start):
     config = small_config()
-    assert for_fine_tuning(small_config(), str(start)).model.size == "tiny"
+    assert for_fine_tuning(small_config(), str(start), ["en"]).model.size == "tiny"
     config.model.give({"size": "small"}, "--model-size")
     with pytest.raises(ConfigError, match="model.size is small .--model-size., but .* is 'tiny'"):
-        for_fine_tuning(config, str(start))
+        for_fine_tuning(config, str(start), ["en"])
+
+
+def test_a_new_language_is_learnt_faster_than_a_new_voice_of_one_that_is_known(start):
+    """What is known can be forgotten; so less is moved, and a part of the start stays."""
+    config = XTTSConfig()
+    known, new = (for_fine_tuning(config, str(start), each).training for each in (["de"], ["de", "fa"]))
+    assert known.learning_rate < new.learning_rate < config.training.learning_rate
+    assert (known.start_share, new.start_share) == (0.3, 0.0)
+    config.training.give({"start_share": 0.1}, "--set")
+    assert for_fine_tuning(config, str(start), ["de"]).training.start_share == 0.1
+
+
+@pytest.mark.parametrize(
+    ("part", "start", "why"),
+    [("voice", "scratch", "there is nothing that it starts from"), ("vocoder", "base", "it is for voices")],
+)
+def test_a_share_of_nothing_is_refused(part, start, why):
+    config = XTTSConfig()
+    config.model.give({"part": part}, "--set")
+    config.training.give({"start_share": 0.3, "start_from": start}, "--set")
+    with pytest.raises(ConfigError, match=f"start_share is 0.3, but {why}"):
+        check_start_share(config)
