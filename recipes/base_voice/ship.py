@@ -24,7 +24,7 @@ from myxtts.models.format import VOICE, WEIGHTS
 from myxtts.models.voice import distance
 
 # Strangers brought nearer than this are not told apart any more, others are not understood (docs/log.md, 2026-11-18).
-REACH_PERCENT = 75
+REACH_PERCENT = 80
 
 
 def ship(
