@@ -448,7 +448,7 @@ TABLE = {
     "training.beta2": (0.5, run),
     "training.clip_norm": (1e-3, run),
     "training.ema_decay": (0.0, run),
-    "training.start_share": (0.5, run),
+    "training.start_share": (0.5, run, {"training.start_from": "base"}),
     "training.gradient_accumulation_steps": (2, run),
     "training.vary_voices": (1.0, run),
     "training.devices": (2, devices),

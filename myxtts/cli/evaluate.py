@@ -29,7 +29,7 @@ def add(verbs: Any) -> None:
         help="the cache that was trained on; with --voices: whose held-out texts are spoken",
     )
     parser.add_argument("--val-data", metavar="CACHE", type=Path,
-                        help="as given to train: all of it is spoken; clips of --data show its speakers")  # fmt: skip
+                        help="as given to train: what is spoken; clips of --data show who speaks")  # fmt: skip
     parser.add_argument("--voices", metavar="DIR", type=Path,
                         help="unseen voices: a folder for each, VOICE_1.wav ..., or a manifest")  # fmt: skip
     parser.add_argument("--sentences", metavar="N", type=positive,

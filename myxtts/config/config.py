@@ -139,10 +139,10 @@ class TrainingConfig(Settings):
     ema_decay: float = setting(0.998, "Memory of the averaged weights, which speak and are validated.", 0, 0.99999)
     start_share: float = setting(
         0.0,
-        "How much of the averaged weights remains what training started from; 0.5 by itself where a model that "
-        "knows the language is trained on.",
+        "How much of the averaged weights remains what training started from; 'myxtts train' keeps 0.5 of a model that "
+        "speaks the language.",
         0,
-        1,
+        0.95,
     )
     gradient_accumulation_steps: int = setting(1, "Batches whose gradients make one update.", 1, 4096)
 

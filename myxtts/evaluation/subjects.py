@@ -53,7 +53,7 @@ def cache_subject(
 
     The `others` are rows of the same cache, or of `clips`."""
     sentences = sentences_of(cache, rows.tolist())[:most]
-    known = known_speakers(clips or cache, others, [sentence.speaker for sentence in sentences])
+    known = known_speakers(cache if clips is None else clips, others, [sentence.speaker for sentence in sentences])
     voices = _voices(synthesizer, cache, known)
     sentences = [sentence for sentence in sentences if sentence.speaker in voices]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from myxtts.errors import SpeechError
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS
-from myxtts.inference.colour import colour_of, without_colour
+from myxtts.inference.colour import Spectrum, colour_of, mean_spectrum, without_colour
 from myxtts.inference.reference import AnyReference, Reference, read_voice
 from myxtts.inference.request import Request, make_request
 from myxtts.inference.script import Line, Script
@@ -41,7 +41,7 @@ class Speaker(ABC):
     ):
         self.description, self.vocoder, self._reference = description, vocoder, reference
         self._script = Script(description)
-        self._own: Voice | None = None  # heard once, where a model knows its reach
+        self._own: tuple[Voice, Spectrum] | None = None  # heard once, where a model knows its reach
 
     def warm_up(self, vocoder: str | Vocoder | None = None) -> None:
         """Do now what the first text would wait for: with TensorFlow 2.5 s of tracing, and the vocoder's weights."""
@@ -93,10 +93,11 @@ class Speaker(ABC):
     def _follow(self, reference: Reference, own: Reference) -> Voice:
         """A stranger's voice as one that the model could have learnt, and the colour of its recording beside it."""
         if self._own is None:
-            self._own = self.encode(own)
-        colour = colour_of(reference, own)
-        voice = self.encode(without_colour(reference, colour))._replace(colour=colour)
-        return within_reach(voice, self._own, self.description.voice_reach, self.description.follows_pitch)
+            self._own = self.encode(own), mean_spectrum(own)
+        own_voice, own_spectrum = self._own
+        colour = colour_of(mean_spectrum(reference), own_spectrum)
+        voice = self.encode(without_colour(reference, colour))._replace(colour=colour.curve)
+        return within_reach(voice, own_voice, self.description.voice_reach, self.description.follows_pitch)
 
     @abstractmethod
     def encode(self, reference: Reference) -> Voice:

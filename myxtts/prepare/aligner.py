@@ -91,7 +91,8 @@ class Aligner:
             padded = np.zeros((len(batch), lengths.max()), np.int32)
             for row, one in zip(padded, batch, strict=True):
                 row[: len(one)] = one
-            voice = Voice(*(tf.repeat(each, len(batch), axis=0) for each in self._voice[:2]))
+            parts = (self._voice.vector, self._voice.tokens)
+            voice = Voice(*(tf.repeat(part, len(batch), axis=0) for part in parts))
             language = np.full(len(batch), self._position, np.int32)
             mu = self._model.text_encoder(padded, inside_of(lengths, lengths.max()), language, voice)[1].numpy()
             frames += [one[:length] for one, length in zip(mu, lengths, strict=True)]

@@ -57,8 +57,9 @@ class Known:
         return (self.folder / VOICE).is_file()
 
     def fingerprint(self) -> str:
-        """Of its weights: a voice that was encoded by others means something else."""
-        return hash_file(self.weights)
+        """Of its weights, and of how far it follows a voice: one that was heard by others means something else."""
+        reach = self.description.voice_reach
+        return f"{hash_file(self.weights)}{f'-{reach:g}' if reach else ''}"
 
 
 @dataclass

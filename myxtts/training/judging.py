@@ -42,10 +42,11 @@ class Judging:
             raise TrainingError("training.evaluation_steps needs packed data that holds sentences back: set it to 0")
         reference = None if voice is None else Reference(voice["reference"].astype(np.float32), voice["lengths"])
         cache, rows = held_out.caches[0], np.asarray(held_out.tables[0].members)
-        same = train.caches[0].id == cache.id
-        others = np.asarray(train.tables[0].members) if same else rows[SENTENCES:]
+        known = set(cache.speakers) <= set(train.caches[0].speakers)
+        others = np.asarray(train.tables[0].members) if known else rows[SENTENCES:]
+        clips = train.caches[0] if known else cache
         synthesizer = Synthesizer(model, reference)
-        self._subject = partial(cache_subject, synthesizer, cache, np.sort(rows), others, SENTENCES)
+        self._subject = partial(cache_subject, synthesizer, cache, np.sort(rows), others, SENTENCES, clips)
         first = self._subject()
         self._judges, self.missing = find_judges(None, first.gallery, first.languages)
         self._vocoder, self._say = find_vocoder(DEFAULT_VOCODER), say

@@ -38,7 +38,7 @@ class Adam(tf.Module):
     def __init__(
         self, variables: Sequence[Any], beta1: float, beta2: float, ema_decay: float, start_share: float = 0.0
     ):
-        """`variables` hold what the training starts from, also where it is resumed: a checkpoint is restored later."""
+        """`variables` hold what the training starts from."""
         super().__init__(name="adam")
         self.paths = [variable.path for variable in variables]
         self.variables_ = [variable.value for variable in variables]
@@ -59,18 +59,16 @@ class Adam(tf.Module):
         # The average follows closely at first: its own beginning would otherwise weigh for 1 / (1 - decay) updates.
         share = 1.0 - tf.minimum(self.ema_decay, (1.0 + count) / (10.0 + count))
         powers = tf.pow(self.beta1, count), tf.pow(self.beta2, count)
-        for variable, first, second, average, gradient in zip(
-            self.variables_, self.first, self.second, self.average, gradients, strict=True
+        starts = self.start or self.variables_
+        for variable, first, second, average, gradient, start in zip(
+            self.variables_, self.first, self.second, self.average, gradients, starts, strict=True
         ):
             tf.raw_ops.ResourceApplyAdam(
                 var=variable.handle, m=first.handle, v=second.handle, beta1_power=powers[0], beta2_power=powers[1],
                 lr=learning_rate, beta1=self.beta1, beta2=self.beta2, epsilon=_EPSILON, grad=gradient,
             )  # fmt: skip
-            tf.raw_ops.AssignSubVariableOp(resource=average.handle, value=(average - variable) * share)
-        for average, variable, start in zip(self.average, self.variables_, self.start, strict=False):
-            tf.raw_ops.AssignSubVariableOp(
-                resource=average.handle, value=(variable - start) * (share * self.start_share)
-            )
+            wanted = variable + self.start_share * (start - variable) if self.start else variable
+            tf.raw_ops.AssignSubVariableOp(resource=average.handle, value=(average - wanted) * share)
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
@@ -91,11 +89,14 @@ class Adam(tf.Module):
         """The moments by name; the averages are kept beside the weights."""
         moments = {f"first/{path}": value.numpy() for path, value in zip(self.paths, self.first, strict=True)}
         moments |= {f"second/{path}": value.numpy() for path, value in zip(self.paths, self.second, strict=True)}
+        started = zip(self.paths, self.start, strict=True) if self.start else ()
+        moments |= {f"start/{path}": value.numpy() for path, value in started}
         return moments | {"updates": self.updates.numpy()}
 
     def restore(self, state: Mapping[str, np.ndarray], averages: Mapping[str, np.ndarray]) -> None:
         wanted = {f"{kind}/{path}" for kind in ("first", "second") for path in self.paths} | {"updates"}
-        missing = sorted(wanted.symmetric_difference(state)) or sorted(set(self.paths) - set(averages))
+        starts = {f"start/{path}" for path in self.paths}  # of a run that keeps none of its start, there are none
+        missing = sorted(wanted.symmetric_difference(state.keys() - starts)) or sorted(set(self.paths) - set(averages))
         if missing:
             raise CheckpointError(
                 f"the optimiser's state does not fit the model ({missing[0]}): start over with --reset"
@@ -104,4 +105,6 @@ class Adam(tf.Module):
             self.first[at].assign(state[f"first/{path}"])
             self.second[at].assign(state[f"second/{path}"])
             self.average[at].assign(averages[path])
+            if self.start and f"start/{path}" in state:
+                self.start[at].assign(state[f"start/{path}"])
         self.updates.assign(state["updates"])

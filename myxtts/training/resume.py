@@ -20,14 +20,21 @@ def is_started(run: Path) -> bool:
     return any((run / "checkpoints").glob("step-*"))
 
 
-def with_settings_of(run: Path, config: XTTSConfig) -> XTTSConfig:
-    """The config, where nothing was given as in the run's own config.yaml. Other batches would be another run."""
+def settings_of(run: Path) -> XTTSConfig | None:
+    """Those that a run was started with; None where there is no run yet, or none that says them."""
     if not is_started(run):
-        return config
+        return None
     try:
-        before = load(run / "config.yaml")
+        return load(run / "config.yaml")
     except ConfigError as error:
         log.warning("%s resumes with the settings given now alone: %s", run, error)
+        return None
+
+
+def with_settings_of(run: Path, config: XTTSConfig) -> XTTSConfig:
+    """The config, where nothing was given as in the run's own config.yaml. Other batches would be another run."""
+    before = settings_of(run)
+    if before is None:
         return config
     log.info("%s resumes with the settings in its config.yaml%s", run, _given_now(config))
     if _given(config.data, before.data) != config.data.given.keys():

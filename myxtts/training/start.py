@@ -27,9 +27,10 @@ from myxtts.training.frame_budget import AUTO, find_budget
 from myxtts.training.heartbeat import Heartbeat, open_port
 from myxtts.training.passport import passport_of
 from myxtts.training.replicas import replicas_for
+from myxtts.training.resume import settings_of
 from myxtts.training.setup import build_model, build_vocoder, precision_for, prepare_tensorflow
 from myxtts.training.split import split
-from myxtts.training.start_from import SCRATCH, settle_start
+from myxtts.training.start_from import settle_start
 from myxtts.training.trainer import XTTSTrainer
 
 log = logging.getLogger(__name__)
@@ -55,8 +56,8 @@ def start_training(
     prepare_tensorflow(config)  # before the first tensor: a GPU's memory cannot be told to grow later
     vocoder = config.model.part == "vocoder"
     check_variation(config)
-    config = for_vocoder(config) if vocoder else settle_start(config, open_cache(cache, verify=False))
-    check_start_share(config)
+    if settings_of(run) is None:  # a run that is resumed has settled what was not given
+        config = for_vocoder(config) if vocoder else settle_start(config, open_cache(cache, verify=False))
     cluster = cluster_of()
     config = config if cluster is None else same_everywhere(config)
     tracks, opened = ("audio",) if vocoder else (), open_cache(cache, config.data.cache_verification)
@@ -131,16 +132,6 @@ def check_variation(config: XTTSConfig) -> None:
         why = "without references (data.reference_frames is 0) there is no voice to follow"
     if why:
         raise ConfigError(f"training.vary_voices is {share:g}, but {why}: leave it out")
-
-
-def check_start_share(config: XTTSConfig) -> None:
-    share, why = config.training.start_share, ""
-    if share and config.model.part == "vocoder":
-        why = "it is for voices"
-    elif share and config.training.start_from in (None, SCRATCH):
-        why = "there is nothing that it starts from (training.start_from)"
-    if why:
-        raise ConfigError(f"training.start_share is {share:g}, but {why}: leave it out")
 
 
 def for_vocoder(config: XTTSConfig) -> XTTSConfig:

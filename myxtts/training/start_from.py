@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,16 +29,19 @@ FINE_TUNING = {"learning_rate": 5e-4, "warmup_steps": 50}
 KEPT = {"start_share": 0.5}
 
 
-def for_fine_tuning(config: XTTSConfig, start: str, languages: Iterable[str]) -> XTTSConfig:
+def for_fine_tuning(config: XTTSConfig, start: str, cache: Cache) -> XTTSConfig:
     """Where nothing was given, what suits a model that can already speak; its size is that model's."""
     known = ModelDescription.load(find_checkpoint(start))
-    size, suits = known.size, FINE_TUNING | (KEPT if set(languages) <= set(known.languages) else {})
+    size, suits = known.size, FINE_TUNING | (KEPT if _reads(known, cache) else {})
     if "size" in config.model.given and config.model.size != size:
         raise ConfigError(
             f"model.size is {config.model.size} ({config.model.given['size']}), but {start} is '{size}': leave the "
             "size out, or train from scratch"
         )
     model, training = config.model.filled({"size": size}), config.training.filled(suits)
+    if training.start_share:
+        log.info("%s speaks the language: %g of it stays in the new voice (training.start_share)", start,
+                 training.start_share)  # fmt: skip
     return dataclasses.replace(config, model=model, training=training)
 
 
@@ -50,14 +53,22 @@ def settle_start(config: XTTSConfig, cache: Cache) -> XTTSConfig:
                  _hours(cache))  # fmt: skip
         start = BASE
         config = dataclasses.replace(config, training=config.training.filled({"start_from": BASE}))
-    return config if start in (None, SCRATCH) else for_fine_tuning(config, start, cache.languages)
+    return config if start in (None, SCRATCH) else for_fine_tuning(config, start, cache)
+
+
+def _reads(known: ModelDescription, cache: Cache) -> bool:
+    """Whether a model speaks all languages of the data and reads them by the same kind of symbols."""
+    return _same_kind(known, cache) and set(cache.languages) <= set(known.languages)
+
+
+def _same_kind(known: ModelDescription, cache: Cache) -> bool:
+    return bool(cache.body["settings"]["tokens"]["kind"] == known.tokens.get("kind"))
 
 
 def _wants_base(config: XTTSConfig, cache: Cache) -> bool:
     base = ModelDescription.load(shipped(BASE))
-    same_kind = cache.body["settings"]["tokens"]["kind"] == base.tokens["kind"]
     same_size = "size" not in config.model.given or config.model.size == base.size
-    return same_kind and same_size and _hours(cache) < BASE_HOURS
+    return _same_kind(base, cache) and same_size and _hours(cache) < BASE_HOURS
 
 
 def _hours(cache: Cache) -> float:

@@ -13,12 +13,14 @@ import tensorflow as tf
 
 from myxtts.config.config import TrainingConfig
 from myxtts.data.device import widen
+from myxtts.errors import ConfigError
 from myxtts.models.layers import fold
 from myxtts.models.variation import vary
 from myxtts.monitor import current_monitor
 from myxtts.training.optimiser import Adam, add_to, put
 from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.schedule import learning_rate
+from myxtts.training.start_from import SCRATCH
 
 # Float16 gradients below 6e-8 vanish: the loss is scaled up, halved on overflow and doubled after this many good steps.
 _FIRST_LOSS_SCALE, _GOOD_STEPS, _LARGEST_LOSS_SCALE = 2.0**15, 2000, 2.0**24
@@ -36,6 +38,11 @@ class Step:
 
     def __init__(self, model: Any, training: TrainingConfig, total_steps: int, replicas: Replicas | None = None):
         self.model, self.training, self.replicas = model, training, replicas
+        if training.start_share and training.start_from in (None, SCRATCH):
+            raise ConfigError(
+                f"training.start_share is {training.start_share:g}, but there is nothing that it starts from: give "
+                "training.start_from (--from) too, or leave it out"
+            )
         memory = training.beta1, training.beta2, training.ema_decay
         self.optimiser = Adam(model.trainable_variables, *memory, training.start_share)
         self.micro_batches, self.largest_batch = 1, 0  # the largest that was tried

@@ -80,7 +80,8 @@ def test_a_microphone_changes_the_colour_of_what_is_spoken_and_not_how_it_is_spo
     """Two recordings that differ by a smooth curve over the bins have one voice; the curve is in what is said."""
     synthesizer = speaker(1e6)
     plain, tilted = (shown(synthesizer, clip(4, -3) + curve) for curve in (0, TILT))
-    assert np.allclose(plain.tokens, tilted.tokens, atol=0.05 * np.abs(plain.tokens).max())
+    for ours, theirs in ((plain.tokens, tilted.tokens), (plain.vector, tilted.vector)):
+        assert np.allclose(ours, theirs, atol=0.05 * np.abs(ours).max())
     assert np.allclose(tilted.colour - plain.colour, TILT, atol=0.1)
     text = "a"
     spoken = [synthesizer.say(text, voice._replace(vector=plain.vector, tokens=plain.tokens)).mel
@@ -94,3 +95,10 @@ def test_no_recording_has_more_colour_than_a_voice_can():
     whistle = np.full((90, 80), LOG_FLOOR, np.float32)
     whistle[:, 40] = 0.0
     assert np.abs(shown(speaker(1.0), whistle).colour).max() <= 3.0
+
+
+def test_a_quiet_recording_is_no_quiet_voice():
+    synthesizer = speaker(1e6)
+    plain, quiet = (shown(synthesizer, clip(4, -3) - level) for level in (0, 3.5))
+    assert np.allclose(plain.tokens, quiet.tokens, atol=1e-3)
+    assert np.allclose(plain.colour, quiet.colour, atol=1e-3)

@@ -73,8 +73,9 @@ def test_within_averaged_the_model_has_the_averages_and_afterwards_its_own_bits(
     assert [variable.numpy().tobytes() for variable in variables] == own
 
 
-def test_a_restored_state_goes_on_bit_for_bit():
-    (ours, adam), (theirs, other) = make(), make(seed=5)
+@pytest.mark.parametrize("start_share", [0.0, 0.5])
+def test_a_restored_state_goes_on_bit_for_bit(start_share):
+    (ours, adam), (theirs, other) = make(start_share=start_share), make(seed=5, start_share=start_share)
     for step in range(3):
         adam.apply([tf.constant(gradient) for gradient in gradients_of(step)], tf.constant(0.1))
     other.restore(adam.state(), adam.averages())

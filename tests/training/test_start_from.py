@@ -13,9 +13,11 @@ from myxtts.models import weights
 from myxtts.models.description import ModelDescription
 from myxtts.models.sizes import SIZES
 from myxtts.models.xtts import XTTS
+from myxtts.training.resume import with_settings_of
 from myxtts.training.setup import build_model
-from myxtts.training.start import check_start_share
+from myxtts.training.start import start_training
 from myxtts.training.start_from import for_fine_tuning, joined, take_over
+from myxtts.training.step import Step
 
 
 @pytest.fixture(autouse=True)
@@ -65,31 +67,50 @@ def test_the_config_starts_a_model_from_another(voice_cache, start):
     np.testing.assert_array_equal(new[path], old[path])
 
 
-def test_another_size_is_refused_and_the_rate_is_lower(start):
-    config = small_config()
-    assert for_fine_tuning(small_config(), str(start), ["en"]).model.size == "tiny"
+def test_another_size_is_refused_and_the_rate_is_lower(start, voice_cache):
+    config, cache = small_config(), Cache(voice_cache)
+    assert for_fine_tuning(small_config(), str(start), cache).model.size == "tiny"
     config.model.give({"size": "small"}, "--model-size")
     with pytest.raises(ConfigError, match="model.size is small .--model-size., but .* is 'tiny'"):
-        for_fine_tuning(config, str(start), ["en"])
-
-
-def test_half_of_a_start_stays_that_knows_the_language(start):
-    """What is known can be forgotten; of a language that it does not know nothing can."""
-    config = XTTSConfig()
-    known, new = (for_fine_tuning(config, str(start), each).training for each in (["de"], ["de", "fa"]))
-    assert known.learning_rate == new.learning_rate < config.training.learning_rate
-    assert (known.start_share, new.start_share) == (0.5, 0.0)
-    config.training.give({"start_share": 0.1}, "--set")
-    assert for_fine_tuning(config, str(start), ["de"]).training.start_share == 0.1
+        for_fine_tuning(config, str(start), cache)
 
 
 @pytest.mark.parametrize(
-    ("part", "start", "why"),
-    [("voice", "scratch", "there is nothing that it starts from"), ("vocoder", "base", "it is for voices")],
-)
-def test_a_share_of_nothing_is_refused(part, start, why):
-    config = XTTSConfig()
-    config.model.give({"part": part}, "--set")
-    config.training.give({"start_share": 0.3, "start_from": start}, "--set")
-    with pytest.raises(ConfigError, match=f"start_share is 0.3, but {why}"):
-        check_start_share(config)
+    ("languages", "kind", "share"), [("the data's", "the data's", 0.5), (["fa"], "the data's", 0.0),
+                                     ("the data's", "phonemes", 0.0)]
+)  # fmt: skip
+def test_half_of_a_start_stays_that_reads_the_language(start, voice_cache, languages, kind, share):
+    """What is known can be forgotten; of what it does not know nothing can."""
+    cache, config, known = Cache(voice_cache), XTTSConfig(), ModelDescription.load(start)
+    known.languages = ["de", *cache.languages] if languages == "the data's" else languages
+    known.tokens = cache.body["settings"]["tokens"] | ({} if kind == "the data's" else {"kind": kind})
+    known.save(start)
+    settled = for_fine_tuning(config, str(start), cache).training
+    assert settled.learning_rate < config.training.learning_rate
+    assert settled.start_share == share
+    config.training.give({"start_share": 0.1}, "--set")
+    assert for_fine_tuning(config, str(start), cache).training.start_share == 0.1
+
+
+@pytest.mark.parametrize("start", [None, "scratch"])
+def test_a_share_of_nothing_is_refused(start, voice_cache):
+    config = small_config(start_share=0.3, start_from=start)
+    model = build_model(config, Feed(Cache(voice_cache), config))
+    with pytest.raises(ConfigError, match="start_share is 0.3, but there is nothing that it starts from"):
+        Step(model, config.training, 10)
+
+
+@pytest.mark.parametrize(("learning_rate", "start_share"), [(2e-4, 0.0), (5e-4, 0.2)])
+def test_a_resumed_run_keeps_what_it_was_started_with(
+    start, voice_cache, tmp_path, monkeypatch, learning_rate, start_share
+):
+    """What suits a start is for what nobody has settled yet."""
+    run, trained_with = tmp_path / "run", []
+    begun = small_config(start_from=str(start), learning_rate=learning_rate, start_share=start_share)
+    (run / "checkpoints" / "step-1").mkdir(parents=True)
+    begun.to_yaml(run / "config.yaml")
+    monkeypatch.setattr("myxtts.training.start.XTTSTrainer", lambda config, *_, **__: trained_with.append(config))
+    with pytest.raises(AttributeError):  # nobody trains
+        start_training(with_settings_of(run, XTTSConfig()), voice_cache, None, run)
+    (resumed,) = trained_with
+    assert (resumed.training.learning_rate, resumed.training.start_share) == (learning_rate, start_share)
