@@ -96,7 +96,7 @@ class Speaker(ABC):
             self._own = self.encode(own), mean_spectrum(own)
         own_voice, own_spectrum = self._own
         colour = colour_of(mean_spectrum(reference), own_spectrum)
-        voice = self.encode(without_colour(reference, colour))._replace(colour=colour.curve)
+        voice = self.encode(without_colour(reference, colour))._replace(colour=colour.followed)
         return within_reach(voice, own_voice, self.description.voice_reach, self.description.follows_pitch)
 
     @abstractmethod
