@@ -16,7 +16,13 @@ _VOWEL_SIGNS = re.compile("[\u064b-\u0652\u0670]")  # Arabic script writes them 
 _NUMBER = re.compile(r"([$€£]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(st|nd|rd|th)?\b")
 _AND = re.compile(r"\b(hundred|thousand) and\b")
 _TODAY = re.compile(r"\bto[-\u2010\u2011](day|morrow|night)\b")  # recognisers write it as often as today
-_TRAVELLED = re.compile(r"ell(ed|ers?|ing|ous)\b")  # and travelled as traveled
+# And of two spellings of a word either one, whichever the text has.
+_SPELLINGS = (
+    (re.compile(r"ell(ed|ers?|ing|ous)\b"), r"el\1"),  # travelled
+    (re.compile(r"\b((?:behavi|col|fav|flav|harb|hon|hum|lab|neighb|parl|rum|sav|vap)o)u(r\w*)"), r"\1\2"),  # harbour
+    (re.compile(r"\b(cent|lit|met|theat)re(s?)\b"), r"\1er\2"),  # theatre
+    (re.compile(r"\bper cent\b"), "percent"),
+)
 _TITLES = {"mr": "mister", "mrs": "missus", "dr": "doctor", "ok": "okay"}
 _CURRENCIES = {"$": "dollars", "€": "euros", "£": "pounds"}
 
@@ -43,7 +49,9 @@ def spoken_words(text: str, language: str = "en") -> list[str]:
     words = "".join(char if _is_spoken(char) else " " for char in text).split()
     if english:
         text = _AND.sub(r"\1", " ".join(_TITLES.get(word, word) for word in words))
-        words = _TRAVELLED.sub(r"el\1", text).split()
+        for written, otherwise in _SPELLINGS:
+            text = written.sub(otherwise, text)
+        words = text.split()
     return words
 
 

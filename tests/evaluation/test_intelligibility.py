@@ -36,6 +36,7 @@ from myxtts.features.audio import read_audio
         ("ok", "okay"),
         ("To-day, not to-morrow night", "today not tomorrow night"),
         ("The traveller's marvellous label was cancelled", "the travelers marvelous label was canceled"),
+        ("My neighbour's favourite theatre is two per cent dearer", "my neighbors favorite theater is 2% dearer"),
     ],
 )
 def test_spellings_of_the_same_words(text, same):
