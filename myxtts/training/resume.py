@@ -48,6 +48,19 @@ def with_settings_of(run: Path, config: XTTSConfig) -> XTTSConfig:
     return dataclasses.replace(config, **sections)
 
 
+def as_before(run: Path, config: XTTSConfig, suited: XTTSConfig) -> XTTSConfig:
+    """What suits a new run, but for what the config has of the run that it resumes: a run settles such things once."""
+    before = settings_of(run)
+    if before is None:
+        return suited
+    sections: dict[str, Any] = {}
+    for name in ("data", "training"):
+        now, own = getattr(config, name).to_dict(), getattr(before, name).to_dict()
+        kept = {key: value for key, value in own.items() if now[key] == value}
+        sections[name] = getattr(suited, name).filled(kept)
+    return dataclasses.replace(suited, **sections)
+
+
 def _given(data: DataConfig, before: DataConfig) -> set[str]:
     """What was given now, but for an `auto` in whose place the run has a number: another one would be other batches."""
     settled = data.frame_budget == "auto" and isinstance(before.frame_budget, int)
