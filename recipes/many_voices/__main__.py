@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from myxtts.files import open_at, try_lock
-from recipes.many_voices import german, hibari, kokoro, letters, persian, prompts, shifted
+from recipes.many_voices import german, hibari, kokoro, persian, prompts, shifted, volunteers
 from recipes.many_voices.corpus import Folder
 
 SOURCES = ("prompts", "hibari", "german", "persian", "kokoro", "shifted")
@@ -69,7 +69,8 @@ def _make_held_out(out: Path, packages: Path) -> None:
     humans = Folder(out / "humans")
     for each in prompts.HELD_OUT:
         prompts.make_prompts(each, humans, packages, HELD_OUT_HUMAN_CLIPS, HELD_OUT_SECONDS)
-    letters.make(humans, packages)
+    volunteers.make_letters(humans, packages)
+    volunteers.make_words(Folder(out / "volunteers"), packages)
     kokoro.make_held_out(Folder(out / "kokoro"), packages)
 
 

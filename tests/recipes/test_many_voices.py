@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 
 from myxtts.corpus.detect import detect
 from myxtts.corpus.utterance import Utterance
@@ -225,6 +226,36 @@ def test_prompts_are_speech_with_the_text_that_is_said(tmp_path):
     assert is_said(texts["agent-pass"], np.zeros(2 * RATE))
     assert not is_said(texts["agent-pass"], np.zeros(9 * RATE))
     assert not is_said(texts["agent-pass"], np.zeros(RATE // 2))
+
+
+def test_volunteers_are_judged_by_clips_of_their_own_words(tmp_path):
+    from recipes.many_voices.corpus import Folder
+    from recipes.many_voices.volunteers import CLIP_SECONDS, LONGEST_SOUNDS, PICTURES, STAMPS, make_words
+
+    def place(package, folder, *names):
+        home = tmp_path / f"{package.name}-{package.version}" / folder
+        home.mkdir(parents=True, exist_ok=True)
+        for at, name in enumerate(names):
+            seconds = 0.5 + at / len(names)
+            tone = 0.3 * np.sin(np.arange(int(44100 * seconds)) * (0.05 + at / 1000))
+            soundfile.write(home / name, tone, 44100)
+
+    stamps = [f"{word:03}_desc_da.ogg" for word in range(80)]
+    place(STAMPS, "usr/share/tuxpaint/stamps/animals", *stamps, "one_desc_es.ogg", "one_desc_xx.ogg")
+    (tmp_path / f"{PICTURES.name}-{PICTURES.version}" / "usr/share/ktuberling/sounds").mkdir(parents=True)
+    place(PICTURES, "usr/share/ktuberling/sounds/de", *(f"{word}.wav" for word in range(30)))
+    made = Folder(tmp_path / "judges")
+    make_words(made, tmp_path)
+    rows = made.rows()
+    assert Counter(row["speaker"] for row in rows).keys() == {"tuxpaint da", "ktuberling de"}  # one word is no speaker
+    danish = [row for row in rows if row["language"] == "da"]
+    words = [word for row in danish for word in row["text"].strip(".").split(", ")]
+    assert len(words) == len(set(words)) <= LONGEST_SOUNDS
+    assert min(words) >= f"{80 - LONGEST_SOUNDS:03}_desc_da"  # the longest
+    assert all(CLIP_SECONDS <= row["seconds"] < CLIP_SECONDS + 2 for row in rows)
+    assert {line["licence"] for line in made.ledger()} == {"GPL-2+"}
+    make_words(again := Folder(tmp_path / "judges"), tmp_path)
+    assert again.rows() == rows
 
 
 def test_german_sounds_follow_the_rules_of_the_package():
