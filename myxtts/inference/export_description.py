@@ -25,7 +25,7 @@ from myxtts.version import __version__
 
 EXPORT = "export.json"
 ACOUSTIC, REFERENCE, EXCITATION, VOCODER = "acoustic.onnx", "reference.onnx", "excitation.onnx", "vocoder.onnx"
-FORMAT = 1
+FORMAT = 2  # 2: the text is read with a vector of its own
 _MOST_BYTES = 1 << 20
 VOCODER_KINDS = frozenset({*KINDS, "griffin-lim"})
 _SHAPE = {
@@ -54,8 +54,9 @@ class ExportDescription:
             values: Any = json.loads(read_regular(path, _MOST_BYTES))
         except (OSError, ValueError, RecursionError) as error:
             raise CheckpointDamaged(f"{path} cannot be read ({error}): export the model again") from None
-        if isinstance(values, dict) and type(values.get("format")) is int and values["format"] > FORMAT:
-            raise CheckpointError(f"{path} is format {values['format']}, this code reads {FORMAT}: upgrade MyXTTS")
+        if isinstance(values, dict) and type(found := values.get("format")) is int and found != FORMAT:
+            cure = "upgrade MyXTTS" if found > FORMAT else "export the model again"
+            raise CheckpointError(f"{path} is format {found}, this code reads {FORMAT}: {cure}")
         if unfit := misfit(values, _SHAPE):
             raise CheckpointDamaged(f"{path}: {unfit}: export the model again")
         return cls(**{name: values[name] for name in _SHAPE})

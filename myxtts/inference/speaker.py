@@ -23,7 +23,7 @@ from myxtts.inference.script import Line, Script
 from myxtts.inference.speech import Audio, Speech, add_pause, join, with_pause
 from myxtts.inference.vocoder import DEFAULT_VOCODER, Vocoder, find_vocoder
 from myxtts.models.description import ModelDescription
-from myxtts.models.voice import Voice, within_reach
+from myxtts.models.voice import Voice, follow
 
 AnyVoice = AnyReference | Voice | None
 _WARM_UP_TOKENS, _WARM_UP_FRAMES = 8, 32
@@ -88,16 +88,21 @@ class Speaker(ABC):
         reference = read_voice(voice, self._reference, self.description)
         if voice is None or self._reference is None or not self.description.voice_reach:
             return self.encode(reference)
-        return self._follow(reference, self._reference)
+        own, _ = self._hear_own(self._reference)
+        return follow(self.without_colour(reference), own, self.description.voice_reach, self.description.follows_pitch)
 
-    def _follow(self, reference: Reference, own: Reference) -> Voice:
-        """A stranger's voice as one that the model could have learnt, and the colour of its recording beside it."""
+    def without_colour(self, reference: Reference) -> Voice:
+        """What the encoder makes of a recording in the own voice's colour; its own is kept beside it."""
+        if self._reference is None:
+            raise SpeechError("this model has no voice of its own, whose colour others could be compared with")
+        _, own_spectrum = self._hear_own(self._reference)
+        colour = colour_of(mean_spectrum(reference), own_spectrum)
+        return self.encode(without_colour(reference, colour))._replace(colour=colour.followed)
+
+    def _hear_own(self, own: Reference) -> tuple[Voice, Spectrum]:
         if self._own is None:
             self._own = self.encode(own), mean_spectrum(own)
-        own_voice, own_spectrum = self._own
-        colour = colour_of(mean_spectrum(reference), own_spectrum)
-        voice = self.encode(without_colour(reference, colour))._replace(colour=colour.followed)
-        return within_reach(voice, own_voice, self.description.voice_reach, self.description.follows_pitch)
+        return self._own
 
     @abstractmethod
     def encode(self, reference: Reference) -> Voice:

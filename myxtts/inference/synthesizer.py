@@ -52,6 +52,7 @@ class Synthesizer(Speaker):
                 np.array([request.language], np.int32),
                 voice.vector,
                 voice.tokens,
+                voice.reader.vector,
                 np.float32(request.speed),
                 np.float32(request.octaves_up),
             )
@@ -65,8 +66,9 @@ def _graph(model: XTTS) -> Any:
     """The model for one text of any length in one voice: traced once, never again."""
     spec = tf.TensorSpec
 
-    def speak(tokens: Any, lengths: Any, language: Any, vector: Any, latents: Any, *options: Any) -> Any:
-        return model.synthesize(tokens, lengths, language, Voice(vector, latents), *options)
+    def speak(tokens: Any, lengths: Any, language: Any, vector: Any, latents: Any, reading: Any, *options: Any) -> Any:
+        voice = Voice(vector, latents, reading=reading)
+        return model.synthesize(tokens, lengths, language, voice, *options)
 
     signature = [
         spec([1, None], tf.int32),
@@ -74,6 +76,7 @@ def _graph(model: XTTS) -> Any:
         spec([1], tf.int32),
         spec([1, None], tf.float32),
         spec([1, None, None], tf.float32),
+        spec([1, None], tf.float32),
         spec([], tf.float32),
         spec([], tf.float32),
     ]

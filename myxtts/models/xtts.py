@@ -239,8 +239,8 @@ class XTTS(keras.Model):
     ) -> tuple[Any, Any, Any]:
         """Log-mel [batch, frames, mels], frame lengths [batch] and durations [batch, tokens] of a text in a voice."""
         inside = inside_of(token_lengths, lengths_of(tokens)[1])
-        hidden, mu = self.text_encoder(tokens, inside, language, voice)
-        frames = tf.exp(self.duration_predictor(hidden, inside, voice.vector)) * self.duration_scale / speed
+        hidden, mu = self.text_encoder(tokens, inside, language, voice.reader)
+        frames = tf.exp(self.duration_predictor(hidden, inside, voice.reader.vector)) * self.duration_scale / speed
         durations = whole_frames(frames, inside[..., 0])
         frame_lengths = tf.reduce_sum(durations, axis=1)
         piece = self._speak(hidden, mu, durations, frame_lengths, voice)

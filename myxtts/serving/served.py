@@ -22,6 +22,7 @@ from myxtts.inference.speakers import find_speaker, load_speaker
 from myxtts.inference.vocoder import Vocoder, default_vocoder, find_vocoder
 from myxtts.models.description import ModelDescription, weights_file
 from myxtts.models.format import VOICE
+from myxtts.models.voice import FOLLOWING
 from myxtts.serving.memory import Memory
 from myxtts.serving.problems import Problem, too_busy
 
@@ -59,7 +60,7 @@ class Known:
     def fingerprint(self) -> str:
         """Of its weights, and of how far it follows a voice: one that was heard by others means something else."""
         reach = self.description.voice_reach
-        return f"{hash_file(self.weights)}{f'-{reach:g}' if reach else ''}"
+        return f"{hash_file(self.weights)}{f'-{reach:g}-{FOLLOWING}' if reach else ''}"
 
 
 @dataclass

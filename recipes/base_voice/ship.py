@@ -9,7 +9,6 @@ With the data that was trained on, the model knows how far from its own voice it
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from myxtts.models.description import ModelDescription, find_checkpoint, load_de
 from myxtts.models.format import VOICE, WEIGHTS
 from myxtts.models.voice import distance
 
-# Strangers brought nearer than this are not told apart any more, others are not understood (docs/log.md, 2026-11-18).
+# What shares of it strangers are followed within is in models/voice.py.
 REACH_PERCENT = 80
 
 
@@ -53,12 +52,11 @@ def note_reach(folder: Path, data: Path) -> None:
     """How far from the own voice most speakers of the data are, each heard by its longest clip."""
     synthesizer, cache = Synthesizer.load(folder), open_cache(data)
     description, own = synthesizer.description, synthesizer.hear()
-    description.voice_reach = math.inf  # as a stranger is heard, without its colour, but wherever it is
     speakers, frames = np.asarray(cache.columns["speaker"]), np.asarray(cache.columns["n_frames"])
     longest = [max(np.flatnonzero(speakers == at), key=lambda row: frames[row]) for at in np.unique(speakers)]
     heard = [make_reference([voice_frames(log_mel(cache.samples(int(row))))], description.reference_frames)
              for row in longest]  # fmt: skip
-    far = [distance(synthesizer.hear(each), own, description.follows_pitch) for each in heard]
+    far = [distance(synthesizer.without_colour(each), own, description.follows_pitch) for each in heard]
     description.voice_reach = round(float(np.percentile(far, REACH_PERCENT)), 2)
     description.save(folder)
 

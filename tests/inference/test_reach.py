@@ -1,4 +1,5 @@
-"""A voice beyond those that were learnt is brought nearer to the model's own; direction, pitch and colour stay."""
+"""A stranger is followed within what was learnt: the text is read in a voice near to the model's own, the frames are
+drawn in one further away; direction, pitch and colour stay."""
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from myxtts.features.mel import LOG_FLOOR
 from myxtts.features.token_table import TokenTable
 from myxtts.inference.reference import make_reference
 from myxtts.inference.synthesizer import Synthesizer
-from myxtts.models.voice import Voice, distance, within_reach
+from myxtts.models.voice import Voice, distance, follow
 
 TABLE = list(TokenTable.base().symbols)
 
@@ -18,19 +19,38 @@ def voice(seed: int) -> Voice:
     return Voice(rng.normal(size=(1, 8)).astype(np.float32), rng.normal(size=(1, 2, 8)).astype(np.float32))
 
 
+def shares(followed: Voice, other: Voice, own: Voice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How far on the way from the own voice what reads the text and what draws the frames are shown another."""
+    way = (other.vector - own.vector)[:, :-1]
+    read, drawn = (((vector - own.vector)[:, :-1] / way) for vector in (followed.reading, followed.vector))
+    return read, drawn, (followed.tokens - own.tokens) / (other.tokens - own.tokens)
+
+
 @pytest.mark.parametrize("follows_pitch", [True, False])
-def test_a_far_voice_comes_as_near_as_asked_in_its_own_direction(follows_pitch):
+def test_a_far_voice_is_brought_nearer_in_its_own_direction_more_so_where_the_text_is_read(follows_pitch):
     own, other = voice(1), voice(2)
-    nearer = within_reach(other, own, 1.5, follows_pitch)
-    assert distance(nearer, own, follows_pitch) == pytest.approx(1.5, rel=1e-5)
-    moved, asked = nearer.tokens - own.tokens, other.tokens - own.tokens
-    assert np.allclose(moved / np.linalg.norm(moved), asked / np.linalg.norm(asked), atol=1e-5)
-    assert (nearer.vector[0, -1] == other.vector[0, -1]) == follows_pitch
+    far = distance(other, own, follows_pitch)
+    followed = follow(other, own, far / 4, follows_pitch)
+    read, drawn, tokens = shares(followed, other, own)
+    assert np.allclose(read, 0.6 / 4, atol=1e-3)
+    assert np.allclose(drawn, 1.2 * 1.6 / 4, atol=1e-3)
+    assert np.allclose(tokens, 1.2 * 1.6 / 4, atol=1e-3)
+    for vector in (followed.vector, followed.reading):
+        assert (vector[0, -1] == other.vector[0, -1]) == follows_pitch
 
 
-def test_a_near_voice_stays_as_it_is():
+def test_the_text_is_read_in_a_near_voice_as_it_is():
     own, other = voice(1), voice(2)
-    assert within_reach(other, own, 100.0, True) is other
+    read, drawn, _ = shares(follow(other, own, 100.0, True), other, own)
+    assert np.allclose(read, 1.0, atol=1e-5)
+    assert np.allclose(drawn, 1.2, atol=1e-3)
+
+
+def test_the_own_voice_followed_is_itself():
+    own = voice(1)
+    followed = follow(own, own, 1.0, True)
+    assert np.array_equal(followed.vector, own.vector)
+    assert np.array_equal(followed.reading, own.vector)
 
 
 def clip(seed: int, level: float) -> np.ndarray:
@@ -56,8 +76,23 @@ def away(reach: float) -> float:
 def test_a_model_that_knows_its_reach_keeps_to_it():
     far = away(1e6)
     assert far > 0.2
-    assert away(far / 2) == pytest.approx(far / 2, rel=1e-4)
+    assert away(far / 1.2 / 4) == pytest.approx(far * 1.6 / 4, rel=1e-4)
     assert away(2 * far) == pytest.approx(far, rel=1e-4)
+
+
+def test_the_text_hears_what_reads_it_and_the_frames_what_draws_them():
+    """Another vector for reading changes how long the text lasts; another one for drawing does not."""
+    synthesizer = speaker(1e6)
+    heard = shown(synthesizer, clip(4, -3))
+    plain = synthesizer.say("a b c d", heard).mel
+    drawn = synthesizer.say("a b c d", heard._replace(vector=heard.vector + 1)).mel
+    read = synthesizer.say("a b c d", heard._replace(reading=heard.reading + 30)).mel
+    assert plain.shape == drawn.shape
+    assert not np.allclose(plain, drawn, atol=1e-3)
+    assert plain.shape != read.shape or not np.allclose(plain, read, atol=1e-3)
+    same = synthesizer.say("a b c d", heard._replace(vector=heard.reading, reading=None)).mel
+    both = synthesizer.say("a b c d", heard._replace(vector=heard.reading)).mel
+    assert np.array_equal(same, both)
 
 
 def test_the_own_voice_is_never_moved():
@@ -84,7 +119,7 @@ def test_a_microphone_changes_the_colour_of_what_is_spoken_and_not_how_it_is_spo
         assert np.allclose(ours, theirs, atol=0.05 * np.abs(ours).max())
     assert np.allclose(tilted.colour - plain.colour, TILT, atol=0.1)
     text = "a"
-    spoken = [synthesizer.say(text, voice._replace(vector=plain.vector, tokens=plain.tokens)).mel
+    spoken = [synthesizer.say(text, voice._replace(vector=plain.vector, tokens=plain.tokens, reading=plain.reading)).mel
               for voice in (plain, tilted)]  # fmt: skip
     audible = spoken[0].min(axis=0) > LOG_FLOOR + 2
     assert audible.any()
