@@ -17,15 +17,16 @@ _INT, _FLOAT = TensorProto.INT64, TensorProto.FLOAT
 
 
 def add_acoustic(graph: Graph, size: Size, follows_pitch: bool) -> None:
-    """tokens int64 [tokens], language int64 [1], vector [1, dim], latents [n, dim], reading [1, dim], speed [1],
-    octaves_up [1] -> mel [frames, mels]."""
+    """tokens int64 [tokens], language int64 [1], vector [1, dim], latents [n, dim], reading_vector and
+    reading_latents (for reading the text, of the same shapes), speed [1], octaves_up [1] -> mel [frames, mels]."""
     tokens, language = graph.input("tokens", np.int64, "tokens"), graph.input("language", np.int64, 1)
-    vector = graph.input("vector", np.float32, 1, size.voice_dim)
-    latents = graph.input("latents", np.float32, size.latent_tokens, size.voice_dim)
-    reading = graph.input("reading", np.float32, 1, size.voice_dim)
+    vector, reading_vector = (graph.input(name, np.float32, 1, size.voice_dim) for name in ("vector", "reading_vector"))
+    latents, reading_latents = (
+        graph.input(name, np.float32, size.latent_tokens, size.voice_dim) for name in ("latents", "reading_latents")
+    )
     speed, octaves_up = graph.input("speed", np.float32, 1), graph.input("octaves_up", np.float32, 1)
-    hidden, mu = _read(graph, tokens, language, reading, latents, size)
-    token, place, frames = _places(graph, _durations(graph, hidden, reading, speed))
+    hidden, mu = _read(graph, tokens, language, reading_vector, reading_latents, size)
+    token, place, frames = _places(graph, _durations(graph, hidden, reading_vector, speed))
     hidden, mu = graph("Gather", hidden, token), graph("Gather", mu, token)
     if follows_pitch:
         octaves_up = graph("Add", octaves_up, graph("Slice", vector, [-1], [size.voice_dim], [1]))

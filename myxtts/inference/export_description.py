@@ -25,7 +25,7 @@ from myxtts.version import __version__
 
 EXPORT = "export.json"
 ACOUSTIC, REFERENCE, EXCITATION, VOCODER = "acoustic.onnx", "reference.onnx", "excitation.onnx", "vocoder.onnx"
-FORMAT = 2  # 2: the text is read with a vector of its own
+FORMAT = 2  # 2: the text is read with a vector and latents of its own
 _MOST_BYTES = 1 << 20
 VOCODER_KINDS = frozenset({*KINDS, "griffin-lim"})
 _SHAPE = {

@@ -40,7 +40,8 @@ class Exported(Speaker):
             "language": np.array([request.language], np.int64),
             "vector": np.asarray(voice.vector, np.float32),
             "latents": np.asarray(voice.tokens, np.float32)[0],
-            "reading": np.asarray(voice.reader.vector, np.float32),
+            "reading_vector": np.asarray(voice.reader.vector, np.float32),
+            "reading_latents": np.asarray(voice.reader.tokens, np.float32)[0],
             "speed": np.array([request.speed], np.float32),
             "octaves_up": np.array([request.octaves_up], np.float32),
         }

@@ -50,9 +50,7 @@ class Synthesizer(Speaker):
                 line.tokens[None],
                 np.array([len(line.tokens)], np.int32),
                 np.array([request.language], np.int32),
-                voice.vector,
-                voice.tokens,
-                voice.reader.vector,
+                (voice.vector, voice.tokens, voice.reader.vector, voice.reader.tokens),
                 np.float32(request.speed),
                 np.float32(request.octaves_up),
             )
@@ -65,18 +63,17 @@ class Synthesizer(Speaker):
 def _graph(model: XTTS) -> Any:
     """The model for one text of any length in one voice: traced once, never again."""
     spec = tf.TensorSpec
+    vector, latents = spec([1, None], tf.float32), spec([1, None, None], tf.float32)
 
-    def speak(tokens: Any, lengths: Any, language: Any, vector: Any, latents: Any, reading: Any, *options: Any) -> Any:
-        voice = Voice(vector, latents, reading=reading)
-        return model.synthesize(tokens, lengths, language, voice, *options)
+    def speak(tokens: Any, lengths: Any, language: Any, voice: Any, *options: Any) -> Any:
+        vector, latents, *reading = voice
+        return model.synthesize(tokens, lengths, language, Voice(vector, latents, None, *reading), *options)
 
     signature = [
         spec([1, None], tf.int32),
         spec([1], tf.int32),
         spec([1], tf.int32),
-        spec([1, None], tf.float32),
-        spec([1, None, None], tf.float32),
-        spec([1, None], tf.float32),
+        (vector, latents, vector, latents),
         spec([], tf.float32),
         spec([], tf.float32),
     ]

@@ -8,22 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 # How a stranger is followed; the numbers are in docs/log.md (2026-11-18). What reads the text (encoder, durations) sees
-# its voice within this share of the model's reach: further away words are lost. What draws the frames (pitch, decoder)
-# does not lose them, and says less of a voice than it is shown: it sees it this much further from the model's own.
-_READ, _DRAWN, _EMPHASIS = 0.6, 1.6, 1.2
-FOLLOWING = 2  # counts the ways of following: a voice that was heard in another way is not taken for one of this
+# its voice within these shares of the model's reach: further away words are lost. What draws the frames (pitch,
+# decoder) does not lose them, and says less of a voice than it is shown: it sees it this much further from the own one.
+_READ_VECTOR, _READ_TOKENS, _DRAWN, _EMPHASIS = 0.5, 1.0, 1.6, 1.2
+FOLLOWING = 3  # counts the ways of following: a voice that was heard in another way is not taken for one of this
 
 
 class Voice(NamedTuple):
     vector: Any  # [batch, dim]; where a model follows the pitch of a reference, that is the last number
     tokens: Any  # [batch, tokens, dim]
     colour: Any = None  # log-mel [mels] to add to what is spoken: what the encoder was not shown of a recording
-    reading: Any = None  # [batch, dim]: the vector that the text is read with; None: the same
+    reading_vector: Any = None  # what the text is read with; None: the same
+    reading_tokens: Any = None
 
     @property
     def reader(self) -> Voice:
         """The voice as what reads the text sees it."""
-        return self if self.reading is None else self._replace(vector=self.reading)
+        return self if self.reading_vector is None else Voice(self.reading_vector, self.reading_tokens)
 
 
 def distance(voice: Voice, other: Voice, follows_pitch: bool) -> float:
@@ -34,8 +35,13 @@ def distance(voice: Voice, other: Voice, follows_pitch: bool) -> float:
 def follow(voice: Voice, own: Voice, reach: float, follows_pitch: bool) -> Voice:
     """A stranger's voice as a model can speak it that has learnt voices within a reach of its own."""
     far = distance(voice, own, follows_pitch) or 1.0
-    read, drawn = min(1.0, _READ * reach / far), _EMPHASIS * min(1.0, _DRAWN * reach / far)
-    return _between(own, voice, drawn, follows_pitch)._replace(reading=_between(own, voice, read, follows_pitch).vector)
+
+    def within(share: float, emphasis: float = 1.0) -> Voice:
+        return _between(own, voice, emphasis * min(1.0, share * reach / far), follows_pitch)
+
+    return within(_DRAWN, _EMPHASIS)._replace(
+        reading_vector=within(_READ_VECTOR).vector, reading_tokens=within(_READ_TOKENS).tokens
+    )
 
 
 def _between(own: Voice, voice: Voice, share: float, follows_pitch: bool) -> Voice:

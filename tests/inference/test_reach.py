@@ -19,11 +19,10 @@ def voice(seed: int) -> Voice:
     return Voice(rng.normal(size=(1, 8)).astype(np.float32), rng.normal(size=(1, 2, 8)).astype(np.float32))
 
 
-def shares(followed: Voice, other: Voice, own: Voice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How far on the way from the own voice what reads the text and what draws the frames are shown another."""
+def shares(shown: Voice, other: Voice, own: Voice) -> tuple[np.ndarray, np.ndarray]:
+    """How far on the way from the own voice to another one vector and tokens are."""
     way = (other.vector - own.vector)[:, :-1]
-    read, drawn = (((vector - own.vector)[:, :-1] / way) for vector in (followed.reading, followed.vector))
-    return read, drawn, (followed.tokens - own.tokens) / (other.tokens - own.tokens)
+    return (shown.vector - own.vector)[:, :-1] / way, (shown.tokens - own.tokens) / (other.tokens - own.tokens)
 
 
 @pytest.mark.parametrize("follows_pitch", [True, False])
@@ -31,26 +30,27 @@ def test_a_far_voice_is_brought_nearer_in_its_own_direction_more_so_where_the_te
     own, other = voice(1), voice(2)
     far = distance(other, own, follows_pitch)
     followed = follow(other, own, far / 4, follows_pitch)
-    read, drawn, tokens = shares(followed, other, own)
-    assert np.allclose(read, 0.6 / 4, atol=1e-3)
-    assert np.allclose(drawn, 1.2 * 1.6 / 4, atol=1e-3)
-    assert np.allclose(tokens, 1.2 * 1.6 / 4, atol=1e-3)
-    for vector in (followed.vector, followed.reading):
-        assert (vector[0, -1] == other.vector[0, -1]) == follows_pitch
+    for part, share in zip(shares(followed.reader, other, own), (0.5 / 4, 1 / 4), strict=True):
+        assert np.allclose(part, share, atol=1e-3)
+    for part in shares(followed, other, own):
+        assert np.allclose(part, 1.2 * 1.6 / 4, atol=1e-3)
+    for each in (followed, followed.reader):
+        assert (each.vector[0, -1] == other.vector[0, -1]) == follows_pitch
 
 
 def test_the_text_is_read_in_a_near_voice_as_it_is():
     own, other = voice(1), voice(2)
-    read, drawn, _ = shares(follow(other, own, 100.0, True), other, own)
-    assert np.allclose(read, 1.0, atol=1e-5)
-    assert np.allclose(drawn, 1.2, atol=1e-3)
+    followed = follow(other, own, 100.0, True)
+    assert all(np.allclose(part, 1.0, atol=1e-5) for part in shares(followed.reader, other, own))
+    assert all(np.allclose(part, 1.2, atol=1e-3) for part in shares(followed, other, own))
 
 
 def test_the_own_voice_followed_is_itself():
     own = voice(1)
     followed = follow(own, own, 1.0, True)
-    assert np.array_equal(followed.vector, own.vector)
-    assert np.array_equal(followed.reading, own.vector)
+    for each in (followed, followed.reader):
+        assert np.array_equal(each.vector, own.vector)
+        assert np.array_equal(each.tokens, own.tokens)
 
 
 def clip(seed: int, level: float) -> np.ndarray:
@@ -86,12 +86,14 @@ def test_the_text_hears_what_reads_it_and_the_frames_what_draws_them():
     heard = shown(synthesizer, clip(4, -3))
     plain = synthesizer.say("a b c d", heard).mel
     drawn = synthesizer.say("a b c d", heard._replace(vector=heard.vector + 1)).mel
-    read = synthesizer.say("a b c d", heard._replace(reading=heard.reading + 30)).mel
+    read = synthesizer.say("a b c d", heard._replace(reading_vector=heard.reading_vector + 30)).mel
+    attended = synthesizer.say("a b c d", heard._replace(reading_tokens=heard.reading_tokens * -30)).mel
     assert plain.shape == drawn.shape
     assert not np.allclose(plain, drawn, atol=1e-3)
     assert plain.shape != read.shape or not np.allclose(plain, read, atol=1e-3)
-    same = synthesizer.say("a b c d", heard._replace(vector=heard.reading, reading=None)).mel
-    both = synthesizer.say("a b c d", heard._replace(vector=heard.reading)).mel
+    assert plain.shape != attended.shape or not np.allclose(plain, attended, atol=1e-3)
+    same = synthesizer.say("a b c d", heard.reader).mel
+    both = synthesizer.say("a b c d", Voice(*heard.reader[:2], None, *heard.reader[:2])).mel
     assert np.array_equal(same, both)
 
 
@@ -119,8 +121,7 @@ def test_a_microphone_changes_the_colour_of_what_is_spoken_and_not_how_it_is_spo
         assert np.allclose(ours, theirs, atol=0.05 * np.abs(ours).max())
     assert np.allclose(tilted.colour - plain.colour, TILT, atol=0.1)
     text = "a"
-    spoken = [synthesizer.say(text, voice._replace(vector=plain.vector, tokens=plain.tokens, reading=plain.reading)).mel
-              for voice in (plain, tilted)]  # fmt: skip
+    spoken = [synthesizer.say(text, plain._replace(colour=voice.colour)).mel for voice in (plain, tilted)]
     audible = spoken[0].min(axis=0) > LOG_FLOOR + 2
     assert audible.any()
     assert np.allclose((spoken[1] - spoken[0])[:, audible], TILT[audible], atol=0.1)
