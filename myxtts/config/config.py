@@ -139,7 +139,7 @@ class TrainingConfig(Settings):
     ema_decay: float = setting(0.998, "Memory of the averaged weights, which speak and are validated.", 0, 0.99999)
     start_share: float = setting(
         0.0,
-        "How much of the averaged weights remains what training started from; 'myxtts train' keeps 0.5 of a model that "
+        "How much of the averaged weights remains what training started from; 'myxtts train' keeps 0.4 of a model that "
         "speaks the language.",
         0,
         0.95,

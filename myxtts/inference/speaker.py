@@ -41,7 +41,7 @@ class Speaker(ABC):
     ):
         self.description, self.vocoder, self._reference = description, vocoder, reference
         self._script = Script(description)
-        self._own: tuple[Voice, Spectrum] | None = None  # heard once, where a model knows its reach
+        self._own: tuple[Voice, Spectrum] | None = None  # heard once, where strangers are followed within a reach
 
     def warm_up(self, vocoder: str | Vocoder | None = None) -> None:
         """Do now what the first text would wait for: with TensorFlow 2.5 s of tracing, and the vocoder's weights."""
@@ -88,10 +88,10 @@ class Speaker(ABC):
         reference = read_voice(voice, self._reference, self.description)
         if voice is None or self._reference is None or not self.description.voice_reach:
             return self.encode(reference)
-        own, _ = self._hear_own(self._reference)
-        return follow(self.without_colour(reference), own, self.description.voice_reach, self.description.follows_pitch)
+        (own, _), heard = self._hear_own(self._reference), self.hear_without_colour(reference)
+        return follow(heard, own, self.description.voice_reach, self.description.follows_pitch)
 
-    def without_colour(self, reference: Reference) -> Voice:
+    def hear_without_colour(self, reference: Reference) -> Voice:
         """What the encoder makes of a recording in the own voice's colour; its own is kept beside it."""
         if self._reference is None:
             raise SpeechError("this model has no voice of its own, whose colour others could be compared with")

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# How a stranger is followed; the numbers are in docs/log.md (2026-11-18). What reads the text (encoder, durations) sees
-# its voice within these shares of the model's reach: further away words are lost. What draws the frames (pitch,
-# decoder) does not lose them, and says less of a voice than it is shown: it sees it this much further from the own one.
-_READ_VECTOR, _READ_TOKENS, _DRAWN, _EMPHASIS = 0.5, 1.0, 1.6, 1.2
+# How a stranger is followed, in shares of the model's reach; measured in docs/log.md (2026-11-18, evening). What reads
+# the text (encoder, durations) loses words far from the own voice; what draws the frames (pitch, decoder) does not.
+_READ_VECTOR = 0.5
+_READ_TOKENS = 1.0
+_DRAWN = 1.6
+_EMPHASIS = 1.2  # what draws says less of a voice than it is shown: it is shown it this much further from the own one
 FOLLOWING = 3  # counts the ways of following: a voice that was heard in another way is not taken for one of this
 
 

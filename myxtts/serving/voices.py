@@ -1,6 +1,6 @@
 """Voices that were added: what a model heard in a clip (never the clip), and who gave consent.
 
-    NAME.safetensors   vector and tokens of the reference encoder, and the colour of the recording, if it is followed
+    NAME.safetensors   the fields of a `Voice`: what draws the sound, what reads the text, the colour of the recording
     NAME.json          the model and its weights' fingerprint, consent, time; written last, deleted first
 
 A name is a name, never a path: it is checked letter by letter before a file of that name is made.
@@ -75,7 +75,10 @@ class Voices:
 
     def tensors(self, kept: Kept, fingerprint: str) -> Tensors:
         if kept.fingerprint != fingerprint:
-            raise invalid(f"{kept.model} has changed since the voice {kept.name} was added: add it again", "voice")
+            raise invalid(
+                f"{kept.model}, or how it follows voices, has changed since the voice {kept.name} was added: add it "
+                "again", "voice",
+            )  # fmt: skip
         return weights.load(self._path(kept.name, "safetensors"))
 
     def check_new(self, name: str, consent: str) -> None:

@@ -22,7 +22,8 @@ from myxtts.models.description import ModelDescription, find_checkpoint, load_de
 from myxtts.models.format import VOICE, WEIGHTS
 from myxtts.models.voice import distance
 
-# What shares of it strangers are followed within is in models/voice.py.
+# Of the speakers of the data, how many are within the reach. With fewer, voices that are known are taken for one
+# another, with more, words are lost (docs/log.md, 2026-11-18, later). models/voice.py follows strangers within shares.
 REACH_PERCENT = 80
 
 
@@ -56,7 +57,7 @@ def note_reach(folder: Path, data: Path) -> None:
     longest = [max(np.flatnonzero(speakers == at), key=lambda row: frames[row]) for at in np.unique(speakers)]
     heard = [make_reference([voice_frames(log_mel(cache.samples(int(row))))], description.reference_frames)
              for row in longest]  # fmt: skip
-    far = [distance(synthesizer.without_colour(each), own, description.follows_pitch) for each in heard]
+    far = [distance(synthesizer.hear_without_colour(each), own, description.follows_pitch) for each in heard]
     description.voice_reach = round(float(np.percentile(far, REACH_PERCENT)), 2)
     description.save(folder)
 

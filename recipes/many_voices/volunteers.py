@@ -1,9 +1,11 @@
 """Human speech to judge by: volunteers who speak in Debian's programs for children (GPL: not learnt from).
 
 `make_letters`: the letters and syllables of KLettres, a speaker for each language.
-`make_words`: words and short sentences, which describe Tux Paint's stamps and KTuberling's pictures, likewise. Left
-out, by Resemblyzer: Catalan of both and KTuberling's French, where several take turns (0.76 to 0.78 between the least
-alike clips; those here 0.82 and more), and KTuberling's Russian, who is Tux Paint's Belarusian (0.95).
+`make_words`: words and short sentences, which describe Tux Paint's stamps and KTuberling's pictures, likewise.
+
+Left out of the words: Catalan of both and KTuberling's French, where several take turns (Resemblyzer: 0.76 to 0.78
+between the least alike clips; those here 0.82 and more), KTuberling's Russian, who is Tux Paint's Belarusian (0.95; no
+two here are above 0.81), its Norwegian (Opus) and its languages of 15 words and fewer, and Tux Paint's Malayalam (6).
 
 A word is too short for a reference, so several of one speaker are joined to clips of some seconds.
 """

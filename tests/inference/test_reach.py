@@ -85,12 +85,12 @@ def test_the_text_hears_what_reads_it_and_the_frames_what_draws_them():
     synthesizer = speaker(1e6)
     heard = shown(synthesizer, clip(4, -3))
     plain = synthesizer.say("a b c d", heard).mel
-    drawn = synthesizer.say("a b c d", heard._replace(vector=heard.vector + 1)).mel
+    drawn = synthesizer.say("a b c d", heard._replace(vector=heard.vector + 30)).mel
     read = synthesizer.say("a b c d", heard._replace(reading_vector=heard.reading_vector + 30)).mel
     attended = synthesizer.say("a b c d", heard._replace(reading_tokens=heard.reading_tokens * -30)).mel
     assert plain.shape == drawn.shape
     assert not np.allclose(plain, drawn, atol=1e-3)
-    assert plain.shape != read.shape or not np.allclose(plain, read, atol=1e-3)
+    assert plain.shape != read.shape
     assert plain.shape != attended.shape or not np.allclose(plain, attended, atol=1e-3)
     same = synthesizer.say("a b c d", heard.reader).mel
     both = synthesizer.say("a b c d", Voice(*heard.reader[:2], None, *heard.reader[:2])).mel
