@@ -92,7 +92,7 @@ class Speaker(ABC):
         return follow(heard, own, self.description.voice_reach, self.description.follows_pitch)
 
     def hear_without_colour(self, reference: Reference) -> Voice:
-        """What the encoder makes of a recording in the own voice's colour; its own is kept beside it."""
+        """A recording as the encoder hears it in the own voice's colour; the recording's colour is kept beside it."""
         if self._reference is None:
             raise SpeechError("this model has no voice of its own, whose colour others could be compared with")
         _, own_spectrum = self._hear_own(self._reference)

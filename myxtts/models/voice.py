@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 _READ_VECTOR = 0.5
 _READ_TOKENS = 1.0
 _DRAWN = 1.6
-_EMPHASIS = 1.2  # what draws says less of a voice than it is shown: it is shown it this much further from the own one
+_EMPHASIS = 1.2  # the decoder says less of a voice than it is shown, so it is shown one this much further away
 FOLLOWING = 3  # counts the ways of following: a voice that was heard in another way is not taken for one of this
 
 
@@ -35,7 +35,7 @@ def distance(voice: Voice, other: Voice, follows_pitch: bool) -> float:
 
 
 def follow(voice: Voice, own: Voice, reach: float, follows_pitch: bool) -> Voice:
-    """A stranger's voice as a model can speak it that has learnt voices within a reach of its own."""
+    """A stranger's voice as it is spoken by a model that has learnt voices within `reach` of its own."""
     far = distance(voice, own, follows_pitch) or 1.0
 
     def within(share: float, emphasis: float = 1.0) -> Voice:

@@ -58,7 +58,7 @@ class Known:
         return (self.folder / VOICE).is_file()
 
     def fingerprint(self) -> str:
-        """Of its weights, and of how far and in which way it follows a voice: one heard by others is another one."""
+        """Of its weights, and of how far and in which way it follows voices: with another, kept voices do not fit."""
         reach = self.description.voice_reach
         return f"{hash_file(self.weights)}{f'-{reach:g}-{FOLLOWING}' if reach else ''}"
 

@@ -1,7 +1,7 @@
 """Voices that were added: what a model heard in a clip (never the clip), and who gave consent.
 
     NAME.safetensors   the fields of a `Voice`: what draws the sound, what reads the text, the colour of the recording
-    NAME.json          the model and its weights' fingerprint, consent, time; written last, deleted first
+    NAME.json          the model and its fingerprint, consent, time; written last, deleted first
 
 A name is a name, never a path: it is checked letter by letter before a file of that name is made.
 """
@@ -37,7 +37,7 @@ class Kept:
 
     name: str
     model: str
-    fingerprint: str  # of the weights that encoded it
+    fingerprint: str  # of the weights that heard it, and of how they follow a voice
     consent: str
     created: int
     seconds: float

@@ -24,7 +24,8 @@ BASE_HOURS = 2.0  # less speech than this does not teach a voice to read
 # Of the learning rate from scratch a third: enough to move to a new voice in minutes, too little to forget the text.
 FINE_TUNING = {"learning_rate": 5e-4, "warmup_steps": 50}
 # Where the model speaks the language already, two fifths of it stay: words that were forgotten come back, and the voice
-# stays. The more of it, the fewer words are lost, and the less is it the new voice: docs/log.md (2026-11-18, evening).
+# remains the new one. With none of it many words are lost, with more of it the voice is less like the new one
+# (docs/log.md, 2026-11-18, evening).
 KEPT = {"start_share": 0.4}
 
 

@@ -23,7 +23,8 @@ from myxtts.models.format import VOICE, WEIGHTS
 from myxtts.models.voice import distance
 
 # Of the speakers of the data, how many are within the reach. With fewer, voices that are known are taken for one
-# another, with more, words are lost (docs/log.md, 2026-11-18, later). models/voice.py follows strangers within shares.
+# another, with more, words are lost (docs/log.md, 2026-11-18, later). models/voice.py has a share of it for
+# each part of the model.
 REACH_PERCENT = 80
 
 

@@ -1,5 +1,5 @@
-"""A stranger is followed within what was learnt: the text is read in a voice near to the model's own, the frames are
-drawn in one further away; direction, pitch and colour stay."""
+"""How a stranger is followed: the text is read in a voice near to the model's own, the frames are drawn in one further
+away, beyond what was learnt; direction, pitch and colour stay."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,9 @@ def test_the_text_hears_what_reads_it_and_the_frames_what_draws_them():
     drawn = synthesizer.say("a b c d", heard._replace(vector=heard.vector + 30)).mel
     read = synthesizer.say("a b c d", heard._replace(reading_vector=heard.reading_vector + 30)).mel
     attended = synthesizer.say("a b c d", heard._replace(reading_tokens=heard.reading_tokens * -30)).mel
-    assert plain.shape == drawn.shape
+    coloured = synthesizer.say("a b c d", heard._replace(tokens=heard.tokens * -30)).mel
+    assert plain.shape == drawn.shape == coloured.shape
+    assert not np.allclose(plain, coloured, atol=1e-3)
     assert not np.allclose(plain, drawn, atol=1e-3)
     assert plain.shape != read.shape
     assert plain.shape != attended.shape or not np.allclose(plain, attended, atol=1e-3)
