@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from myxtts.errors import CheckpointDamaged, RowError, SpeechError
 from myxtts.features.audio import AudioSettings, load_clip
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS, SAMPLE_RATE, log_mel
+from myxtts.features.music import HELD, MusicDetector
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription
 from myxtts.models.format import VOICE
@@ -25,6 +26,7 @@ _MOST_SECONDS = 600.0
 # Speech comes and goes: the level of its frames (log-mel, mean over the bins) has a spread of 0.65 nepers at the least
 # over 240 clips of 140 speakers, median 1.4. Noise has 0.05, a chord 0.4.
 _LEAST_SPREAD = 0.5
+_MUSIC_WINDOW, _MOST_MUSIC_WINDOWS = 706, 2000  # samples, 32 ms; a minute is enough
 # A silent pause is this far (nepers) below the loudest twentieth of the frames; of it a few frames stay at either side
 # of what is said. Where less than a twentieth is loud, that level is silence too: it is taken to be at most so far
 # below the tenth loudest frame.
@@ -75,12 +77,23 @@ def _read(path: Path_, settings: AudioSettings) -> NDArray[np.float32]:
         ) from None
     _expect_enough(len(clip), "of sound", path)
     mel = log_mel(clip)
-    if float(mel.mean(axis=1).std()) < _LEAST_SPREAD:
-        log.warning("the reference %s hardly sounds like speech: its level does not change, like that of noise or of a "
-                    "held tone; give a clean recording of one person, 3 to 10 s are best", os.fspath(path))  # fmt: skip
+    doubt = _doubt(clip, mel)
+    if doubt:
+        log.warning("the reference %s hardly sounds like speech: %s; give a clean recording of one person, 3 to 10 s "
+                    "are best", os.fspath(path), doubt)  # fmt: skip
     spoken = voice_frames(mel)
     _expect_enough(len(spoken) * HOP_SAMPLES, "of speech besides its pauses", path)
     return spoken
+
+
+def _doubt(clip: NDArray[np.int16], mel: NDArray[np.float32]) -> str:
+    """What speaks against its being speech, if anything does."""
+    if float(mel.mean(axis=1).std()) < _LEAST_SPREAD:
+        return "its level does not change, like that of noise or of a held tone"
+    windows = min(len(clip) // _MUSIC_WINDOW, _MOST_MUSIC_WINDOWS)
+    audio = clip[: windows * _MUSIC_WINDOW] / np.float32(32768)
+    steadiness = MusicDetector(SAMPLE_RATE, _MUSIC_WINDOW)(audio)
+    return "its tones are held, as in music or singing" if float(np.median(steadiness)) >= HELD else ""
 
 
 def _expect_enough(samples: int, of_what: str, path: Path_) -> None:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from myxtts.errors import PrepareError, RowError
 from myxtts.evaluation.front_end import RATE
 from myxtts.features.audio import sound_file
+from myxtts.features.music import MusicDetector
 from myxtts.prepare.activity import WINDOW, WINDOW_SECONDS, VoiceDetector
-from myxtts.prepare.music import MusicDetector
 from myxtts.prepare.windows import Windows
 
 PIECE_SECONDS = 30
@@ -27,7 +27,7 @@ _FILMS = {4: (b"ftyp",), 0: (b"\x1aE\xdf\xa3", b"FLV", b"\x00\x00\x01\xba", b"0&
 
 def listen(path: Path, heard: Callable[[float], None] = lambda seconds: None) -> Windows:
     """`heard` is told after each piece how many seconds it had."""
-    measures: list[Measure] = [VoiceDetector(), _levels, MusicDetector()]
+    measures: list[Measure] = [VoiceDetector(), _levels, MusicDetector(RATE, WINDOW)]
     columns: list[list[NDArray[np.float32]]] = [[], [], []]
     clipped: list[NDArray[np.int64]] = []
     with recording(path) as file:

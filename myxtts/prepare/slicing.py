@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
 from myxtts.corpus.check import CLIPPED_SHARE
+from myxtts.features.music import HELD
 from myxtts.prepare.activity import WINDOW_SECONDS
 from myxtts.prepare.windows import Windows
 
@@ -41,8 +42,7 @@ _LEAST_PAUSE = (
 _LEAST_NEW_PAUSE = 6  # windows, for a cut that no length asks for
 _LEAST_SPEECH = 4  # windows; less is a click or a cough
 _LONGEST_PAUSE = 1.2  # seconds inside a slice
-_MUSIC = 0.65  # of steadiness, behind a voice: voices have 0.58 at most, real music 0.57 to 0.98
-_MUSIC_ALONE = 0.5
+_MUSIC_ALONE = 0.5  # where nobody speaks, less is held than behind a voice
 _LEAST_SNR_DB = 10.0
 _AS_QUIET_DB = 3.0
 _LOUD_DB = -45.0
@@ -186,7 +186,7 @@ def _judge(stretch: Stretch, windows: Windows) -> Stretch:
         kind = "too_short"
     elif windows.clipped[part].sum() > CLIPPED_SHARE * stretch.seconds * 16000:
         kind = "clipped"
-    elif float(np.median(windows.music[part])) >= _MUSIC:
+    elif float(np.median(windows.music[part])) >= HELD:
         kind = "music"
     elif snr < _LEAST_SNR_DB:
         kind = "noisy"

@@ -15,6 +15,7 @@ from myxtts.models.description import ModelDescription
 
 RATE = 22050
 TIMES = np.arange(4 * RATE) / RATE
+SYLLABLES = np.clip(np.sin(2 * np.pi * 3 * TIMES), 0.001, 1.0)
 
 
 @pytest.fixture
@@ -44,11 +45,19 @@ def test_what_does_not_come_and_go_is_named(kind, read, caplog):
 
 
 def test_syllables_and_pauses_are_speech_enough(read, caplog):
-    voice = sum(np.sin(2 * np.pi * 120 * n * TIMES) / n for n in range(1, 20))
-    syllables = np.clip(np.sin(2 * np.pi * 3 * TIMES), 0.001, 1.0)
+    melody = 2 * np.pi * (120 * TIMES + 6 * np.sin(2 * np.pi * 0.7 * TIMES))  # 94 to 146 Hz
+    voice = sum(np.sin(n * melody) / n for n in range(1, 20))
     with caplog.at_level(logging.WARNING):
-        read(0.1 * voice * syllables)
+        read(0.1 * voice * SYLLABLES)
     assert not caplog.records
+
+
+def test_tones_that_stay_are_music(read, caplog):
+    """Notes that are struck anew come and go as syllables do."""
+    notes = sum(np.sin(2 * np.pi * pitch * TIMES) for pitch in (262, 330, 392, 523, 659))
+    with caplog.at_level(logging.WARNING):
+        read(0.1 * notes * SYLLABLES)
+    assert "its tones are held, as in music or singing" in caplog.text
 
 
 def test_pauses_are_left_out_and_what_is_said_is_not(read):
