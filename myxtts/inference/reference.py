@@ -91,7 +91,7 @@ def _doubt(clip: NDArray[np.int16], mel: NDArray[np.float32]) -> str:
     if float(mel.mean(axis=1).std()) < _LEAST_SPREAD:
         return "its level does not change, like that of noise or of a held tone"
     windows = min(len(clip) // _MUSIC_WINDOW, _MOST_MUSIC_WINDOWS)
-    audio = clip[: windows * _MUSIC_WINDOW] / np.float32(32768)
+    audio = clip[: windows * _MUSIC_WINDOW].astype(np.float32) / np.float32(32768)
     steadiness = MusicDetector(SAMPLE_RATE, _MUSIC_WINDOW)(audio)
     return "its tones are held, as in music or singing" if float(np.median(steadiness)) >= HELD else ""
 
