@@ -174,7 +174,12 @@ class TrainingConfig(Settings):
     checkpoint_minutes: float = setting(3.0, "Save at least this often: the most that a crash can cost.", 0.01)
     keep_checkpoints: int = setting(3, "Keep this many of the newest, and the best.", 1)
     sample_steps: int = setting(1000, "Every so many steps speak two sentences and draw them; 0: never.", 0)
-    evaluation_steps: int = setting(0, "Every so many steps ask the judges of 'evaluate'; 0: never.", 0)
+    evaluation_steps: int | None = setting(
+        None,
+        "Every so many steps ask the judges of 'evaluate'; 0: never. Where it is not given, a voice that starts from "
+        "another is heard every 1,000 steps by those who would notice that it becomes worse.",
+        0,
+    )
     best_by: str = setting("mel_error", "What the best checkpoint is best at: mel_error, or a number of 'evaluate'.")
     max_bad_steps: int = setting(
         5, "After more steps than this in a row without a finite gradient, return to the last checkpoint.", 1

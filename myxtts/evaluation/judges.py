@@ -123,15 +123,20 @@ JUDGES: dict[str, Callable[[Gallery, Ears], Judge]] = {
 
 
 def find_judges(
-    names: Iterable[str] | None, gallery: Gallery, languages: Iterable[str], whisper_folder: Path | None = None
+    names: Iterable[str] | None,
+    gallery: Gallery,
+    languages: Iterable[str],
+    whisper_folder: Path | None = None,
+    among: Iterable[str] | None = None,
 ) -> tuple[list[Judge], dict[str, str]]:
-    """Those that are named, all of which must be there; or all that are installed, and how to get the others."""
+    """Those that are named, all of which must be there; or all (`among` these) that are installed, and how to get the
+    others."""
     unknown = [name for name in names or () if name not in JUDGES]
     if unknown:
         raise SpeechError(f"'{unknown[0]}' is not a judge: choose from {', '.join(JUDGES)}")
     ears = _ears(whisper_folder)
     judges, missing = [], {}
-    for name in names or JUDGES:
+    for name in names or among or JUDGES:
         try:
             if name == "intelligibility":
                 for language in languages:

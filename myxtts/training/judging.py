@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from myxtts.data.pipeline import Feed
 from myxtts.errors import ConfigError, TrainingError
 from myxtts.evaluation.clip import SYNTHETIC, Scores, Sentence, Sound
 from myxtts.evaluation.evaluate import evaluate
-from myxtts.evaluation.judges import find_judges
+from myxtts.evaluation.judges import JUDGES, find_judges
 from myxtts.evaluation.measures import MEASURES
 from myxtts.evaluation.subjects import cache_subject
 from myxtts.inference.reference import Reference
@@ -23,6 +23,7 @@ from myxtts.training.validate import METRIC
 
 # By how much a voice may fall below what it was started from before it is said: eight sentences are few.
 _WORSE = {"similarity": 0.02, "wer": 0.05}
+GUARDS = ("intelligibility", "similarity")  # the judges that it is said by
 SENTENCES = 8  # about 4.5 CPU-seconds of judges each when the recordings are new to them, a third of it afterwards
 
 
@@ -36,10 +37,12 @@ class Judging:
         validation: Any,
         voice: dict[str, np.ndarray] | None,
         say: Callable[[str], None],
+        among: Collection[str] = tuple(JUDGES),
     ):
-        train, held_out = (getattr(each, "feed", None) for each in (source, validation))
-        if not isinstance(train, Feed) or not isinstance(held_out, Feed):
+        feeds = held_back(source, validation)
+        if feeds is None:
             raise TrainingError("training.evaluation_steps needs packed data that holds sentences back: set it to 0")
+        train, held_out = feeds
         reference = None if voice is None else Reference(voice["reference"].astype(np.float32), voice["lengths"])
         cache, rows = held_out.caches[0], np.asarray(held_out.tables[0].members)
         known = set(cache.speakers) <= set(train.caches[0].speakers)
@@ -48,7 +51,7 @@ class Judging:
         synthesizer = Synthesizer(model, reference)
         self._subject = partial(cache_subject, synthesizer, cache, np.sort(rows), others, SENTENCES, clips)
         first = self._subject()
-        self._judges, self.missing = find_judges(None, first.gallery, first.languages)
+        self.judges, self.missing = find_judges(None, first.gallery, first.languages, among=among)
         self._vocoder, self._say = find_vocoder(DEFAULT_VOCODER), say
         self.start: Scores = {}  # of the model that was started from, if one was
 
@@ -70,10 +73,16 @@ class Judging:
         def speak(sentence: Sentence) -> Sound:
             return subject.speak(sentence, self._vocoder)
 
-        return evaluate(speak, subject.sentences, self._judges, self._vocoder).scores
+        return evaluate(speak, subject.sentences, self.judges, self._vocoder).scores
 
 
-def check_best_by(name: str, evaluation_steps: int) -> None:
+def held_back(source: Any, validation: Any) -> tuple[Feed, Feed] | None:
+    """What is trained on and what is held back, if both are packed data."""
+    train, held_out = (getattr(each, "feed", None) for each in (source, validation))
+    return (train, held_out) if isinstance(train, Feed) and isinstance(held_out, Feed) else None
+
+
+def check_best_by(name: str, evaluation_steps: int | None) -> None:
     """A name that nothing measures, or that is never measured, would leave a run without its best."""
     if name == METRIC:
         return

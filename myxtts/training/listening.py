@@ -11,14 +11,16 @@ import numpy as np
 
 from myxtts.config.config import TrainingConfig
 from myxtts.errors import TrainingError
+from myxtts.evaluation.judges import JUDGES
 from myxtts.files import write_whole
 from myxtts.models.description import ModelDescription
 from myxtts.training.copies import Copies
-from myxtts.training.judging import Judging
+from myxtts.training.judging import GUARDS, Judging, held_back
 from myxtts.training.samples import Samples
 from myxtts.training.start_from import SCRATCH
 
 START_SCORES = "start_scores.json"
+_GUARD_STEPS = 1000
 
 
 def speaks(model: Any) -> bool:
@@ -35,21 +37,34 @@ def choose_samples(model: Any, source: Any, folder: Path) -> Samples | Copies:
     return samples
 
 
+def judge_steps(training: TrainingConfig, model: Any, source: Any, validation: Any) -> int:
+    """How often judges hear the voice. Where it is not given: one that starts from another, which could become worse,
+    if sentences are held back."""
+    if training.evaluation_steps is not None:
+        return training.evaluation_steps
+    begun = training.start_from not in (None, SCRATCH)
+    return _GUARD_STEPS if begun and speaks(model) and held_back(source, validation) else 0
+
+
 def choose_judges(
+    training: TrainingConfig,
     model: Any,
     source: Any,
     validation: Any,
     voice: dict[str, np.ndarray] | None,
     start: Path | None,
     say: Callable[[str], None],
-) -> Judging:
+) -> Judging | None:
     """Those that are installed; of the others it is said how to get them. They hear first what is started from, and
-    what they say of that is kept in `start`."""
+    what they say of that is kept in `start`. Where nobody asked for judges, they are the guards."""
     if not speaks(model):
         raise TrainingError("a vocoder does not speak texts: set training.evaluation_steps to 0")
-    judging = Judging(model, source, validation, voice, say)
+    among = GUARDS if training.evaluation_steps is None else tuple(JUDGES)
+    judging = Judging(model, source, validation, voice, say, among)
     for how in judging.missing.values():
         say(how)
+    if not judging.judges:
+        return None
     if start is not None:
         if not start.is_file():
             write_whole(start, json.dumps(judging.hear()).encode())

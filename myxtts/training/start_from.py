@@ -12,6 +12,7 @@ import numpy as np
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.errors import ConfigError
+from myxtts.features.languages import family_of
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
@@ -57,8 +58,14 @@ def settle_start(config: XTTSConfig, cache: Cache) -> XTTSConfig:
 
 
 def _reads(known: ModelDescription, cache: Cache) -> bool:
-    """Whether a model speaks all languages of the data and reads them by the same kind of symbols."""
-    return _same_kind(known, cache) and set(cache.languages) <= set(known.languages)
+    """Whether a model speaks all languages of the data, if of other regions, by the same kind of symbols."""
+    return _same_kind(known, cache) and all(_relative(name, known.languages) for name in cache.languages)
+
+
+def _relative(language: str, known: list[str]) -> str | None:
+    """The language itself, or one that differs from it by its region alone: es for es-419."""
+    alike = [name for name in known if family_of(name) == family_of(language)]
+    return language if language in known else next(iter(alike), None)
 
 
 def _same_kind(known: ModelDescription, cache: Cache) -> bool:
@@ -91,15 +98,14 @@ def joined(data: ModelDescription, start: ModelDescription) -> ModelDescription:
 def take_over(model: Any, start: str) -> None:
     """Give a model that was described by `joined` the weights of the one it starts from.
 
-    What only the data has begins as the mean of what was learnt, which is nearer to speech than noise is.
+    What only the data has begins as the mean of what was learnt, which is nearer to speech than noise is; a language
+    of another region begins as the one that is known.
     """
     folder = find_checkpoint(start)
     old, tensors = ModelDescription.load(folder), weights.load(weights_file(folder))
     new = model.description
-    tables = {
-        "symbols": (old.token_table, new.token_table, old.learnt),
-        "languages": (old.languages, new.languages, []),
-    }
+    regions = [_relative(name, old.languages) or name for name in new.languages]
+    tables = {"symbols": (old.token_table, new.token_table, old.learnt), "languages": (old.languages, regions, [])}
     for name, (before, after, learnt) in tables.items():
         path = getattr(model.text_encoder, name).path
         tensors[path] = _moved(tensors[path], before, after, learnt)

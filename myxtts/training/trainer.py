@@ -34,7 +34,7 @@ from myxtts.training.feed_search import KNOBS
 from myxtts.training.feed_tuning import FeedTuning
 from myxtts.training.fitting import within_memory
 from myxtts.training.judging import as_metric, check_best_by
-from myxtts.training.listening import choose_judges, choose_samples, speaks, start_scores
+from myxtts.training.listening import choose_judges, choose_samples, judge_steps, speaks, start_scores
 from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.setup import prepare_tensorflow
 from myxtts.training.signals import StopSignals
@@ -147,9 +147,10 @@ class XTTSTrainer:
         self._samples = self._judging = None
         if self._crew.chief and self.training.sample_steps:
             self._samples = choose_samples(self.model, self._validation or self._source, self.run / "samples")
-        if self._crew.chief and self.training.evaluation_steps:
+        self._judge_steps = judge_steps(self.training, self.model, self._source, self._validation)
+        if self._crew.chief and self._judge_steps:
             heard = self._source, self._validation, self._voice, start_scores(self.training, self.run, self._at)
-            self._judging = choose_judges(self.model, *heard, self._recorder.say)
+            self._judging = choose_judges(self.training, self.model, *heard, self._recorder.say)
 
     def _watch_feed(self) -> FeedTuning | None:
         """Only a feed can have its settings changed in between: it reaches any step, so no batch is lost."""
@@ -276,7 +277,7 @@ class XTTSTrainer:
         self._crew.enter(self._at, "validating")
         if last or self._at % training.validation_steps == 0:
             metrics[METRIC] = self._validate()
-        if self._judging is not None and (last or self._at % training.evaluation_steps == 0):
+        if self._judging is not None and (last or self._at % self._judge_steps == 0):
             scores = self._judging.run(self._step.optimiser)
             self._recorder.evaluation(self._at, scores)
             if training.best_by != METRIC:

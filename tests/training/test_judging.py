@@ -33,7 +33,7 @@ def marks(monkeypatch) -> list[float]:
     monkeypatch.setattr("myxtts.training.judging.DEFAULT_VOCODER", "griffin-lim")  # the quickest
     marks = []
 
-    def judges(names, gallery, languages):
+    def judges(names, gallery, languages, among):
         assert set(gallery) == {"speaker0", "speaker1"}
         judge = EachSound("distillmos", lambda audio, rate: {"distillmos": marks[0]})
         return [judge, Sharp()], {"dnsmos": "hearing needs the package 'speechmos': run pip install speechmos"}
@@ -87,7 +87,7 @@ def test_without_it_validation_chooses_and_judges_are_only_logged(cache, tmp_pat
     summary = train(cache, tmp_path / "run", marks, steps=2, evaluation_steps=1, validation_steps=2)
     assert set(summary["best"]) == {"step", "mel_error"}
     assert summary["best"]["step"] == 2
-    assert [line["step"] for line in read_log(tmp_path / "run") if line["kind"] == "evaluation"] == [1, 2]
+    assert _evaluated(tmp_path / "run") == [1, 2]
 
 
 @pytest.mark.slow
@@ -106,6 +106,36 @@ def test_a_run_that_makes_its_start_worse_says_so(cache, tmp_path, marks, capsys
     assert "before this training" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_voice_that_starts_from_another_is_guarded_unasked(cache, tmp_path, marks, capsys, monkeypatch, installed):
+    """By those who notice that it becomes worse, at its end at the latest; without them it is trained all the same."""
+    marks += [3.0]
+    train(cache, tmp_path / "start", marks, steps=2, evaluation_steps=None)
+    assert not _evaluated(tmp_path / "start")
+
+    def guards(names, gallery, languages, among):
+        judge = EachSound("similarity", lambda audio, rate: {"similarity": marks[0]})
+        missing = {name: f"{name} is missing" for name in among}
+        return ([judge], {}) if installed else ([], missing)
+
+    monkeypatch.setattr("myxtts.training.judging.find_judges", guards)
+    marks[:] = [0.8, 0.7]
+    begun = {"start_from": str(tmp_path / "start"), "evaluation_steps": None}
+    summary = train(cache, tmp_path / "run", marks, steps=4, **begun)
+    said = capsys.readouterr().err
+    assert set(summary["best"]) == {"step", "mel_error"}
+    assert _evaluated(tmp_path / "run") == [4] * installed
+    assert ("0.70 and was 0.80 before this training" in said) == installed
+    assert ("intelligibility is missing" in said and "similarity is missing" in said) == (not installed)
+    train(cache, tmp_path / "unheard", marks, steps=2, **begun | {"evaluation_steps": 0})
+    assert not _evaluated(tmp_path / "unheard")
+
+
+def _evaluated(run: Path) -> list[int]:
+    return [line["step"] for line in read_log(run) if line["kind"] == "evaluation"]
+
+
 def test_a_number_that_is_never_measured_is_refused(cache, tmp_path, marks):
     with pytest.raises(ConfigError, match="training.best_by is 'mos', expected one of: mel_error, distillmos"):
         _train_unvalidated(cache, tmp_path, best_by="mos")
@@ -113,6 +143,12 @@ def test_a_number_that_is_never_measured_is_refused(cache, tmp_path, marks):
         _train_unvalidated(cache, tmp_path, best_by="wer", evaluation_steps=0)
     with pytest.raises(TrainingError, match="holds sentences back"):
         _train_unvalidated(cache, tmp_path)
+
+
+def test_a_start_without_sentences_to_judge_by_is_trained_on(cache, tmp_path):
+    _train_unvalidated(cache, tmp_path / "start", evaluation_steps=None)
+    _train_unvalidated(cache, tmp_path / "run", evaluation_steps=None, start_from=str(tmp_path / "start"))
+    assert not _evaluated(tmp_path / "run")
 
 
 def _train_unvalidated(cache: Path, run: Path, **settings) -> None:

@@ -40,9 +40,9 @@ def start(tmp_path):
 
 
 def test_symbols_and_languages_keep_what_they_mean(start):
-    both = joined(description("_bad", ["fa", "de"]), ModelDescription.load(start))
+    both = joined(description("_bad", ["fa", "de", "en-gb"]), ModelDescription.load(start))
     assert "".join(both.token_table) == "_badc"
-    assert both.languages == ["en", "de", "fa"]
+    assert both.languages == ["en", "de", "fa", "en-gb"]
     assert both.reference_frames == 40
     model = XTTS(both)
     take_over(model, str(start))
@@ -52,6 +52,8 @@ def test_symbols_and_languages_keep_what_they_mean(start):
         np.testing.assert_array_equal(new[symbols][after], old[symbols][before], err_msg=name)
     np.testing.assert_allclose(new[symbols][3], old[symbols].mean(axis=0), atol=1e-6)  # d
     np.testing.assert_array_equal(new[languages][:2], old[languages])
+    np.testing.assert_allclose(new[languages][2], old[languages].mean(axis=0), atol=1e-6)  # fa
+    np.testing.assert_array_equal(new[languages][3], old[languages][0])  # en-gb begins as en
     for name in new.keys() - {symbols, languages}:
         np.testing.assert_array_equal(new[name], old[name], err_msg=name)
 
@@ -77,6 +79,7 @@ def test_another_size_is_refused_and_the_rate_is_lower(start, voice_cache):
 
 @pytest.mark.parametrize(
     ("languages", "kind", "share"), [("the data's", "the data's", 0.4), (["fa"], "the data's", 0.0),
+                                     (["en-gb"], "the data's", 0.4),
                                      ("the data's", "phonemes", 0.0)]
 )  # fmt: skip
 def test_a_part_of_a_start_stays_that_reads_the_language(start, voice_cache, languages, kind, share):
