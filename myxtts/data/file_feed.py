@@ -133,6 +133,13 @@ class FileFeed:
     def own_languages(self) -> list[str]:
         return self.listing.languages
 
+    @property
+    def main_language(self) -> str:
+        """That of most frames."""
+        members = self.table.members
+        frames = np.bincount(self.listing.language[members], self.listing.n_frames[members])
+        return self.listing.languages[int(frames.argmax())]
+
     def number_languages(self, names: Sequence[str]) -> None:
         """Let batches number their languages by these names, as the model does; all of the feed's must be there."""
         code = np.array([list(names).index(language) for language in self.listing.languages], np.int32)

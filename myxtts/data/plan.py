@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -99,6 +100,16 @@ class Plan:
     @property
     def own_languages(self) -> list[str]:
         return list(dict.fromkeys(name for cache in self.caches for name in cache.languages))
+
+    @property
+    def main_language(self) -> str:
+        """That of most frames."""
+        frames: Counter[str] = Counter()
+        for cache, table in zip(self.caches, self.tables, strict=True):
+            spoken = np.asarray(cache.columns["language"])[table.members]
+            counts = np.bincount(spoken, np.asarray(cache.columns["n_frames"])[table.members])
+            frames.update(dict(zip(cache.languages, counts.tolist(), strict=False)))
+        return max(frames, key=frames.__getitem__)
 
     @property
     def token_tables(self) -> list[TokenTable]:

@@ -85,7 +85,7 @@ def voices_subject(
 ) -> Subject:
     """Each voice of a folder is shown by its first clip and compared with its others."""
     people = find_people(place)
-    language = language or synthesizer.description.languages[0]
+    language = language or synthesizer.description.main_language
     voices = {person.name: synthesizer.hear(person.reference) for person in people}
     texts = _held_out_texts(*held_out, language) if held_out else _texts(language, each * len(people))
     sentences = sentences_for(people, texts, each, language)

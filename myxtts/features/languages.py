@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 
-from myxtts.errors import TextError, install_command
+from myxtts.errors import MissingExtra, TextError, install_command
 from myxtts.features import voices
 
 ALIASES = {
@@ -50,8 +50,8 @@ def resolve_language(name: str) -> str:
 
 
 def family_of(name: str) -> str:
-    """'fa' for 'fa-IR' and 'Persian', 'en' for 'en-us'; of a language that eSpeak does not know the first part."""
+    """'fa' for 'fa-IR' and 'Persian', 'en' for 'en-us'; the first part where eSpeak does not know it, or is missing."""
     try:
         return resolve_language(name).split("-")[0]
-    except TextError:
+    except (TextError, MissingExtra):  # nor does anybody who has not installed it
         return tag_of(name).split("-")[0]

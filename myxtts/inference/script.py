@@ -38,15 +38,18 @@ class Script:
         # The table has more symbols than any one corpus: of the others the model has only random numbers.
         self._known = frozenset(description.learnt or description.token_table)
         self.languages = list(description.languages)
+        self._main = description.main_language
 
     def warm_up(self) -> None:
-        """Load now what reads the first language: eSpeak and its package take 0.4 s."""
-        self._frontend.read(["1"], self.languages[0])
+        """Load now what reads the main language: eSpeak and its package take 0.4 s."""
+        self._frontend.read(["1"], self._main)
 
     def language(self, name: str | None) -> int:
-        """The position of a language among the model's; without a name the first, which is the most common one."""
-        if name is None or name in self.languages:
-            return self.languages.index(name) if name else 0
+        """The position of a language among the model's; without a name the one it was trained on most."""
+        if name is None:
+            name = self._main
+        if name in self.languages:
+            return self.languages.index(name)
         wanted = self._resolve(name)
         resolved = [self._resolve(language) for language in self.languages]
         family = [n for n, language in enumerate(resolved) if language.split("-")[0] == wanted.split("-")[0]]

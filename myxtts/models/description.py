@@ -27,6 +27,7 @@ _SHAPE = {
     "audio": {name: Maybe(shape) for name, shape in AUDIO_SETTINGS.items()},
     "follows_pitch": bool,
     "voice_reach": Number(low=0.0),
+    "main_language": str,
 }
 
 
@@ -44,6 +45,7 @@ class ModelDescription:
     audio: dict[str, Any] = field(default_factory=dict)  # a cache's settings["audio"]
     follows_pitch: bool = True  # a voice's pitch is that of its reference; older models learnt it
     voice_reach: float = 0.0  # how far from its own voice a model has learnt others; 0: not known, any is taken
+    main_language: str = ""  # spoken where none is asked for; the first, if it is not given
 
     def __post_init__(self) -> None:
         size_named(self.size)
@@ -55,6 +57,11 @@ class ModelDescription:
             if len(getattr(self, name)) > _MOST_SYMBOLS:
                 detail = f"the model's {name} has more than {_MOST_SYMBOLS} entries"
                 raise CheckpointError(f"{detail}: MyXTTS did not write it")
+        self.main_language = self.main_language or self.languages[0]
+        if self.main_language not in self.languages:
+            raise CheckpointError(
+                f"the model's main_language is {self.main_language}, expected one of {', '.join(self.languages)}"
+            )
 
     def check_continues(self, other: ModelDescription, run: Path) -> None:
         """Other symbols or languages in the same numbers would fit the weights and mean something else."""
@@ -78,7 +85,9 @@ class ModelDescription:
     @classmethod
     def load(cls, folder: Path | str) -> ModelDescription:
         """From a folder with model.json; an error names what is damaged, newer or for another mel."""
-        values = {"follows_pitch": False, "voice_reach": 0.0} | read_model(folder, "acoustic")
+        values: dict[str, Any] = {"follows_pitch": False, "voice_reach": 0.0, "main_language": ""} | read_model(
+            folder, "acoustic"
+        )
         known = {each.name for each in fields(cls)}
         if missing := sorted(known.difference(values)):
             raise CheckpointDamaged(f"{folder}/{MODEL} lacks {', '.join(missing)}: copy the model again")

@@ -72,7 +72,8 @@ class RunRoutes:
 
     async def models(self, request: Request) -> Response:
         await run_in_threadpool(self._stage.refresh)
-        models = [{"id": known.name, "languages": known.description.languages, "own_voice": known.has_voice,
+        models = [{"id": known.name, "languages": known.description.languages,
+                   "main_language": known.description.main_language, "own_voice": known.has_voice,
                    "created": known.created} for known in self._stage.known.values()]  # fmt: skip
         return JSONResponse({"models": models})
 

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from functools import partial
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from myxtts.data.pipeline import Feed
-from myxtts.errors import ConfigError, TrainingError
+from myxtts.errors import ConfigError, SpeechError, TrainingError
 from myxtts.evaluation.clip import SYNTHETIC, Scores, Sentence, Sound
 from myxtts.evaluation.evaluate import evaluate
 from myxtts.evaluation.judges import JUDGES, find_judges
 from myxtts.evaluation.measures import MEASURES
 from myxtts.evaluation.subjects import cache_subject
-from myxtts.inference.reference import Reference
+from myxtts.inference.reference import Reference, load_reference
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
+from myxtts.models.description import ModelDescription, find_checkpoint
 from myxtts.training.optimiser import Adam
 from myxtts.training.validate import METRIC
 
-# By how much a voice may fall below what it was started from before it is said: eight sentences are few.
-_WORSE = {"similarity": 0.02, "wer": 0.05}
-GUARDS = ("intelligibility", "similarity")  # the judges that it is said by
-SENTENCES = 8  # about 4.5 CPU-seconds of judges each when the recordings are new to them, a third of it afterwards
+# By how much a voice may fall below what it was started from before it is said: a few sentences are told apart no
+# better. Characters count where there are no words between spaces.
+_WORSE = {"similarity": 0.02, "wer": 0.05, "cer": 0.03}
+GUARDS = tuple(dict.fromkeys(MEASURES[name].judge for name in _WORSE))  # the judges that it is said by
+SENTENCES = 16  # about 2 CPU-seconds of judges each when the recordings are new to them, a third of it afterwards
+_OTHERS = 4 * SENTENCES  # of speakers whom only --val-data has: this many clips, or half of it, show and compare them
 
 
 class Judging:
@@ -46,34 +49,60 @@ class Judging:
         reference = None if voice is None else Reference(voice["reference"].astype(np.float32), voice["lengths"])
         cache, rows = held_out.caches[0], np.asarray(held_out.tables[0].members)
         known = set(cache.speakers) <= set(train.caches[0].speakers)
-        others = np.asarray(train.tables[0].members) if known else rows[SENTENCES:]
-        clips = train.caches[0] if known else cache
-        synthesizer = Synthesizer(model, reference)
-        self._subject = partial(cache_subject, synthesizer, cache, np.sort(rows), others, SENTENCES, clips)
-        first = self._subject()
+        spoken = rows if known else rows[: max(len(rows) // 2, len(rows) - _OTHERS)]
+        others = np.asarray(train.tables[0].members) if known else np.setdiff1d(rows, spoken)
+        details = cache, np.sort(spoken), others, SENTENCES, train.caches[0] if known else cache
+        self._subject = lambda speaker: cache_subject(speaker, *details)
+        self._model, self._synthesizer = model, Synthesizer(model, reference)
+        first = self._subject(self._synthesizer)
+        if not first.sentences:
+            raise SpeechError("no sentence is held back of a speaker who has another clip to be shown by")
         self.judges, self.missing = find_judges(None, first.gallery, first.languages, among=among)
         self._vocoder, self._say = find_vocoder(DEFAULT_VOCODER), say
         self.start: Scores = {}  # of the model that was started from, if one was
+        self.is_worse = False  # than that, when it was last heard
 
     def run(self, optimiser: Adam) -> Scores:
         """Of the averaged weights; where fine-tuning has made them worse than what it started from, that is said."""
         with optimiser.averaged():
-            scores = self.hear()
-        for name, much in _WORSE.items():
-            now, before = as_metric(name, scores), as_metric(name, self.start)
-            if now is not None and before is not None and now > before + much:
-                title = MEASURES[name].title
-                self._say(f"{title} is {abs(now):.2f} and was {abs(before):.2f} before this training, which makes the "
-                          "voice worse: check the recordings and their texts, or train for fewer steps")  # fmt: skip
+            scores = self._hear(self._synthesizer)
+        complaints = list(_complaints(scores, self.start))
+        self.is_worse = bool(complaints)
+        for complaint in complaints:
+            self._say(f"{complaint}, which makes the voice worse: check the recordings and their texts, or train for "
+                      "fewer steps")  # fmt: skip
         return scores
 
-    def hear(self) -> Scores:
-        subject = self._subject()  # anew: the voice is heard by weights that have changed
+    def hear_start(self, start: str) -> Scores:
+        """Before the first step the weights are those of the start: it speaks as it would by itself."""
+        return self._hear(_as_by_itself(self._model, start))
+
+    def _hear(self, speaker: Synthesizer) -> Scores:
+        subject = self._subject(speaker)  # anew: the voice is heard by weights that have changed
 
         def speak(sentence: Sentence) -> Sound:
             return subject.speak(sentence, self._vocoder)
 
         return evaluate(speak, subject.sentences, self.judges, self._vocoder).scores
+
+
+def _complaints(scores: Scores, start: Scores) -> Iterator[str]:
+    """What a voice has lost of what it was started from."""
+    for name, much in _WORSE.items():
+        now, before = as_metric(name, scores), as_metric(name, start)
+        words = name == "cer" and "wer" in scores  # which say it already
+        if now is not None and before is not None and now > before + much and not words:
+            yield f"{MEASURES[name].title} is {abs(now):.2f} and was {abs(before):.2f} before this training"
+
+
+def _as_by_itself(model: Any, start: str) -> Synthesizer:
+    """With the start's own voice, and following others as far as the start does."""
+    folder = find_checkpoint(start)
+    known = ModelDescription.load(folder)
+    speaker = Synthesizer(model, load_reference(folder, known.reference_frames))
+    followed = {"voice_reach": known.voice_reach, "speakers": known.speakers}
+    speaker.description = dataclasses.replace(model.description, **followed)
+    return speaker
 
 
 def held_back(source: Any, validation: Any) -> tuple[Feed, Feed] | None:
@@ -91,6 +120,12 @@ def check_best_by(name: str, evaluation_steps: int | None) -> None:
         raise ConfigError(f"training.best_by is '{name}', expected one of: {', '.join(known)}")
     if not evaluation_steps:
         raise ConfigError(f"training.best_by={name} is heard by judges: set training.evaluation_steps too")
+
+
+def check_is_heard(name: str, missing: Mapping[str, str]) -> None:
+    """The best cannot be chosen by a judge who is not there."""
+    if name != METRIC and (how := missing.get(MEASURES[name].judge)):
+        raise ConfigError(f"training.best_by={name} is heard by a judge who is missing: {how}")
 
 
 def as_metric(name: str, scores: Scores) -> float | None:

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from myxtts.config.config import TrainingConfig
-from myxtts.errors import TrainingError
-from myxtts.evaluation.judges import JUDGES
+from myxtts.errors import MyXTTSError, TrainingError
+from myxtts.evaluation.clip import Scores
 from myxtts.files import write_whole
 from myxtts.models.description import ModelDescription
 from myxtts.training.copies import Copies
-from myxtts.training.judging import GUARDS, Judging, held_back
+from myxtts.training.judging import GUARDS, Judging, check_is_heard, held_back
 from myxtts.training.samples import Samples
-from myxtts.training.start_from import SCRATCH
+from myxtts.training.start_from import starts_from_another
 
 START_SCORES = "start_scores.json"
-_GUARD_STEPS = 1000
+_GUARD_STEPS = 1000  # at least: hearing takes 5 s, as 30 steps of the small model do on two cores
+
+
+_UNGUARDED = "nobody watches whether this voice becomes worse than what it starts from"
+
+
+class Begun(NamedTuple):
+    """A run, and the step that it goes on from."""
+
+    run: Path
+    step: int
 
 
 def speaks(model: Any) -> bool:
@@ -39,11 +50,12 @@ def choose_samples(model: Any, source: Any, folder: Path) -> Samples | Copies:
 
 def judge_steps(training: TrainingConfig, model: Any, source: Any, validation: Any) -> int:
     """How often judges hear the voice. Where it is not given: one that starts from another, which could become worse,
-    if sentences are held back."""
+    if sentences are held back; with every so many of the validations, whose best they may refuse."""
     if training.evaluation_steps is not None:
         return training.evaluation_steps
-    begun = training.start_from not in (None, SCRATCH)
-    return _GUARD_STEPS if begun and speaks(model) and held_back(source, validation) else 0
+    if not (starts_from_another(training) and speaks(model) and held_back(source, validation)):
+        return 0
+    return -(-_GUARD_STEPS // training.validation_steps) * training.validation_steps
 
 
 def choose_judges(
@@ -52,28 +64,45 @@ def choose_judges(
     source: Any,
     validation: Any,
     voice: dict[str, np.ndarray] | None,
-    start: Path | None,
+    begun: Begun,
     say: Callable[[str], None],
 ) -> Judging | None:
-    """Those that are installed; of the others it is said how to get them. They hear first what is started from, and
-    what they say of that is kept in `start`. Where nobody asked for judges, they are the guards."""
+    """Those that are installed; of the others it is said how to get them. They hear first what is started from.
+
+    Where nobody asked for judges they guard the voice, and what keeps them from it does not keep it from training."""
     if not speaks(model):
         raise TrainingError("a vocoder does not speak texts: set training.evaluation_steps to 0")
-    among = GUARDS if training.evaluation_steps is None else tuple(JUDGES)
-    judging = Judging(model, source, validation, voice, say, among)
+    hearing = partial(Judging, model, source, validation, voice, say)
+    if training.evaluation_steps is not None:
+        judging = hearing()
+        for how in judging.missing.values():
+            say(how)
+        check_is_heard(training.best_by, judging.missing)
+        judging.start = _start_scores(judging, training, begun) if starts_from_another(training) else {}
+        return judging
+    try:
+        return _guard(hearing(GUARDS), training, begun, say)
+    except (MyXTTSError, OSError) as error:
+        say(f"{_UNGUARDED}: {error}")
+        return None
+
+
+def _guard(judging: Judging, training: TrainingConfig, begun: Begun, say: Callable[[str], None]) -> Judging | None:
     for how in judging.missing.values():
-        say(how)
+        say(f"to be told if this voice becomes worse than what it starts from: {how}")
     if not judging.judges:
         return None
-    if start is not None:
-        if not start.is_file():
-            write_whole(start, json.dumps(judging.hear()).encode())
-        judging.start = json.loads(start.read_bytes())
+    judging.start = _start_scores(judging, training, begun)
+    if not judging.start:
+        say(f"{_UNGUARDED}: nobody heard it before the first step")
+        return None
     return judging
 
 
-def start_scores(training: TrainingConfig, run: Path, at: int) -> Path | None:
-    """Where the scores of the model are kept that a run starts from; None where there is none, or it is gone."""
-    path = run / START_SCORES
-    begun = training.start_from not in (None, SCRATCH)
-    return path if begun and (at == 0 or path.is_file()) else None
+def _start_scores(judging: Judging, training: TrainingConfig, begun: Begun) -> Scores:
+    """What the judges say of the model that a run starts from, which is there only before the first step."""
+    path = begun.run / START_SCORES
+    if begun.step == 0 and judging.judges:
+        write_whole(path, json.dumps(judging.hear_start(str(training.start_from))).encode())
+    scores: Scores = json.loads(path.read_bytes()) if path.is_file() else {}
+    return scores

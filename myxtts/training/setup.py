@@ -31,7 +31,7 @@ from myxtts.models.shipped import VOCODER, shipped
 from myxtts.models.vocoder_description import VocoderDescription
 from myxtts.models.vocoder_training import VocoderTraining
 from myxtts.models.xtts import XTTS
-from myxtts.training.start_from import SCRATCH, joined, take_over
+from myxtts.training.start_from import joined, starts_from_another, take_over
 from myxtts.training.voice import packed_mel
 
 log = logging.getLogger(__name__)
@@ -92,6 +92,7 @@ def describe_model(config: XTTSConfig, data: Any) -> ModelDescription:
         token_table=list(symbols),
         learnt=_learnt(feed, symbols),
         languages=list(feed.languages),
+        main_language=feed.main_language,
         speakers=feed.speakers,
         tokens=settings["tokens"],
         audio=settings["audio"],
@@ -162,9 +163,9 @@ def build_vocoder(config: XTTSConfig) -> VocoderTraining:
     """A new vocoder and its discriminators. `training.start_from` is a vocoder to start from, or a voice on whose own
     frames the vocoder that ships is trained on."""
     tf.keras.utils.set_random_seed(config.training.seed)
-    start = config.training.start_from
-    if start in (None, SCRATCH):
+    if not starts_from_another(config.training):
         return VocoderTraining(VocoderDescription())
+    start = str(config.training.start_from)
     folder, source = find_checkpoint(start), {"started_from": Path(start).name}
     speaks = part_of(folder) == "acoustic"
     acoustic = Synthesizer.load(folder).model if speaks else None
@@ -177,14 +178,14 @@ def build_model(config: XTTSConfig, data: Any) -> XTTS:
     """A new model for a feed or a dataset made of one: its first weights those of `training.start_from`, or drawn from
     `training.seed`, with the statistics of the data."""
     tf.keras.utils.set_random_seed(config.training.seed)
-    description, start = describe_model(config, data), config.training.start_from
-    if start not in (None, SCRATCH):
+    description, start = describe_model(config, data), str(config.training.start_from)
+    if starts_from_another(config.training):
         description = joined(description, ModelDescription.load(find_checkpoint(start)))
     model = XTTS(description, precision_for(config))
-    if start in (None, SCRATCH):
-        model.set_statistics(*mel_statistics(data))
-    else:
+    if starts_from_another(config.training):
         take_over(model, start)
+    else:
+        model.set_statistics(*mel_statistics(data))
     return model
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from myxtts.cache.reader import Cache
-from myxtts.config.config import XTTSConfig
+from myxtts.config.config import TrainingConfig, XTTSConfig
 from myxtts.errors import ConfigError
 from myxtts.features.languages import family_of
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
@@ -28,6 +28,10 @@ FINE_TUNING = {"learning_rate": 5e-4, "warmup_steps": 50}
 # remains the new one. With none of it many words are lost, with more of it the voice is less like the new one
 # (docs/log.md, 2026-11-18, evening).
 KEPT = {"start_share": 0.4}
+
+
+def starts_from_another(training: TrainingConfig) -> bool:
+    return training.start_from not in (None, SCRATCH)
 
 
 def for_fine_tuning(config: XTTSConfig, start: str, cache: Cache) -> XTTSConfig:
@@ -54,7 +58,7 @@ def settle_start(config: XTTSConfig, cache: Cache) -> XTTSConfig:
                  _hours(cache))  # fmt: skip
         start = BASE
         config = dataclasses.replace(config, training=config.training.filled({"start_from": BASE}))
-    return config if start in (None, SCRATCH) else for_fine_tuning(config, start, cache)
+    return for_fine_tuning(config, str(start), cache) if starts_from_another(config.training) else config
 
 
 def _reads(known: ModelDescription, cache: Cache) -> bool:
@@ -64,8 +68,9 @@ def _reads(known: ModelDescription, cache: Cache) -> bool:
 
 def _relative(language: str, known: list[str]) -> str | None:
     """The language itself, or one that differs from it by its region alone: es for es-419."""
-    alike = [name for name in known if family_of(name) == family_of(language)]
-    return language if language in known else next(iter(alike), None)
+    if language in known:
+        return language
+    return next((name for name in known if family_of(name) == family_of(language)), None)
 
 
 def _same_kind(known: ModelDescription, cache: Cache) -> bool:
@@ -127,6 +132,9 @@ def _both(first: list[str], second: list[str]) -> list[str]:
 
 def _say(start: str, old: ModelDescription, new: ModelDescription) -> None:
     symbols = sum(symbol not in old.learnt for symbol in new.learnt) if old.learnt else 0
-    languages = [name for name in new.languages if name not in old.languages]
-    news = [f"{symbols} new symbols"] * bool(symbols) + [f"new language {name}" for name in languages]
+    news = [f"{symbols} new symbols"] * bool(symbols)
+    for name in new.languages:
+        if name not in old.languages:
+            known = _relative(name, old.languages)
+            news.append(f"{name}, which begins as {known}" if known else f"new language {name}")
     log.info("starting from %s%s", start, f", with {', '.join(news)}" if news else "")

@@ -20,7 +20,7 @@ from myxtts.monitor import current_monitor
 from myxtts.training.optimiser import Adam, add_to, put
 from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.schedule import learning_rate
-from myxtts.training.start_from import SCRATCH
+from myxtts.training.start_from import starts_from_another
 
 # Float16 gradients below 6e-8 vanish: the loss is scaled up, halved on overflow and doubled after this many good steps.
 _FIRST_LOSS_SCALE, _GOOD_STEPS, _LARGEST_LOSS_SCALE = 2.0**15, 2000, 2.0**24
@@ -38,7 +38,7 @@ class Step:
 
     def __init__(self, model: Any, training: TrainingConfig, total_steps: int, replicas: Replicas | None = None):
         self.model, self.training, self.replicas = model, training, replicas
-        if training.start_share and training.start_from in (None, SCRATCH):
+        if training.start_share and not starts_from_another(training):
             raise ConfigError(
                 f"training.start_share is {training.start_share:g}, but there is nothing that it starts from: give "
                 "training.start_from (--from) too, or leave it out"

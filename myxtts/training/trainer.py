@@ -33,8 +33,9 @@ from myxtts.training.damage import damaged_utterances
 from myxtts.training.feed_search import KNOBS
 from myxtts.training.feed_tuning import FeedTuning
 from myxtts.training.fitting import within_memory
+from myxtts.training.hearing import Hearing
 from myxtts.training.judging import as_metric, check_best_by
-from myxtts.training.listening import choose_judges, choose_samples, judge_steps, speaks, start_scores
+from myxtts.training.listening import Begun, choose_judges, choose_samples, judge_steps, speaks
 from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.setup import prepare_tensorflow
 from myxtts.training.signals import StopSignals
@@ -90,6 +91,9 @@ class XTTSTrainer:
         self._validator = Validator(self.model, self._step.eager)
         self._at, self._seconds = 0, 0.0  # steps and seconds that the run has behind it
         self._bad_in_a_row = self._returns = self._worse_in_a_row = 0
+        self._saved_step = -1
+        every = judge_steps(self.training, self.model, self._source, self._validation)
+        self._hearing = Hearing(self.training, every)
         with self._crew.checkpoints(self.run, self.training.keep_checkpoints) as self._checkpoints:
             checkpoint = self._checkpoints.latest_intact()
             if checkpoint is not None:
@@ -144,13 +148,12 @@ class XTTSTrainer:
                 self._within_memory(part, functools.partial(part.compile, spec))
         self._traced = self._traces()
         self._recorder.event("compiled", self._at, shapes=len(specs), seconds=round(time.perf_counter() - started, 2))
-        self._samples = self._judging = None
+        self._samples = None
         if self._crew.chief and self.training.sample_steps:
             self._samples = choose_samples(self.model, self._validation or self._source, self.run / "samples")
-        self._judge_steps = judge_steps(self.training, self.model, self._source, self._validation)
-        if self._crew.chief and self._judge_steps:
-            heard = self._source, self._validation, self._voice, start_scores(self.training, self.run, self._at)
-            self._judging = choose_judges(self.training, self.model, *heard, self._recorder.say)
+        if self._crew.chief and self._hearing.every:
+            heard = self._source, self._validation, self._voice, Begun(self.run, self._at)
+            self._hearing.judging = choose_judges(self.training, self.model, *heard, self._recorder.say)
 
     def _watch_feed(self) -> FeedTuning | None:
         """Only a feed can have its settings changed in between: it reaches any step, so no batch is lost."""
@@ -177,8 +180,8 @@ class XTTSTrainer:
                 if self._crew.stop if self._crew.several else stop.name:
                     why = f"stopped by {stop.name or 'another worker'}"
                     break
-                if not self._now_and_then():
-                    why = f"no better for {self.training.early_stopping} validations"
+                if reason := self._now_and_then():
+                    why = reason
                     break
         finally:
             batches.close()
@@ -213,8 +216,8 @@ class XTTSTrainer:
             return True
         return self._bad_step(numbers)
 
-    def _now_and_then(self) -> bool:
-        """What is due after a step; False if validation says that the run may end."""
+    def _now_and_then(self) -> str | None:
+        """What is due after a step; why the run shall end, if validation or the guards say so."""
         training, step = self.training, self._at
         if self._budget.seconds is not None and step % _REPLAN_STEPS == 0:
             self._step.total_steps.assign(self._budget.total_steps(step, self._seconds) or step)
@@ -228,19 +231,25 @@ class XTTSTrainer:
             self._save(metric)
         elif time.monotonic() - self._saved_at >= training.checkpoint_minutes * 60:
             self._save(None)
-        if training.early_stopping is None:
-            return True
-        enough = judged and self._worse_in_a_row >= training.early_stopping
-        due = validated or (training.evaluation_steps and step % training.evaluation_steps == 0)
-        return not (self._crew.agree(step, enough) if due else enough)
+        reason = self._why_enough() if judged else None
+        may_end = self._hearing.guards or training.early_stopping is not None
+        if may_end and (validated or self._hearing.is_due(step)):
+            return (reason or "the chief has ended it") if self._crew.agree(step, reason is not None) else None
+        return reason
+
+    def _why_enough(self) -> str | None:
+        most = self.training.early_stopping
+        if most is not None and self._worse_in_a_row >= most:
+            return f"no better for {most} validations"
+        return self._hearing.why_enough()
 
     def _end(self, why: str, interrupted: bool) -> dict[str, Any]:
         """The last checkpoint. A signal's is saved at once: whoever sent it may not wait for a validation."""
         if interrupted:
             self._save(None)
             self._recorder.say(f"{why} at step {self._at}; saved. Resume with: {self._resume_command}")
-        elif self._at % self.training.validation_steps:
-            self._save(self._measure(last=True))
+        elif (metric := self._measure(last=True)) is not None or self._saved_step != self._at:
+            self._save(metric)
         self._report()
         self._recorder.write("end", self._at, why=why)
         self._crew.agree(self._at, 0.0)  # nobody leaves while others still need it
@@ -275,13 +284,14 @@ class XTTSTrainer:
         if not self._crew.chief:
             return None
         self._crew.enter(self._at, "validating")
-        if last or self._at % training.validation_steps == 0:
+        if (self._at % training.validation_steps == 0) != last:  # the last step may have had its turn
             metrics[METRIC] = self._validate()
-        if self._judging is not None and (last or self._at % self._judge_steps == 0):
-            scores = self._judging.run(self._step.optimiser)
-            self._recorder.evaluation(self._at, scores)
-            if training.best_by != METRIC:
-                metrics[training.best_by] = as_metric(training.best_by, scores)
+        due = self._hearing.is_due(self._at) != last
+        scores = self._hearing.hear(self._at, self._step.optimiser, self._recorder) if due else {}
+        if training.best_by in scores:
+            metrics[training.best_by] = as_metric(training.best_by, scores)
+        if self._hearing.worse_in_a_row and METRIC in metrics:
+            metrics[METRIC] = None  # what is worse than its start is not the best
         metric, best = metrics.get(training.best_by), self._checkpoints.best()
         if training.best_by in metrics and self._validation is not None:
             better = metric is not None and (best is None or metric < best[1])
@@ -316,10 +326,11 @@ class XTTSTrainer:
         if self._voice is not None:
             tensors["voice"] = self._voice
         state = {"feed": self._source.state(self._at), "seconds": self._seconds, "seed": self.training.seed,
-                 "worse_in_a_row": self._worse_in_a_row, "best_by": self.training.best_by}  # fmt: skip
+                 "worse_in_a_row": self._worse_in_a_row, "worse_than_start": self._hearing.worse_in_a_row,
+                 "best_by": self.training.best_by}  # fmt: skip
         self._recorder.sync()
         self._checkpoints.save(self._at, tensors, state, self.model.description, metric)
-        self._saved_at = time.monotonic()
+        self._saved_at, self._saved_step = time.monotonic(), self._at
 
     def _follow_chief(self) -> None:
         """What the chief has restored, everybody has."""
@@ -342,6 +353,7 @@ class XTTSTrainer:
             self._step.total_steps.assign(self._budget.steps)  # a run may be made longer when it is resumed
         self._seconds = float(checkpoint.state["seconds"])
         self._worse_in_a_row = int(checkpoint.state["worse_in_a_row"])
+        self._hearing.worse_in_a_row = int(checkpoint.state.get("worse_than_start", 0))
 
     # ---- what goes wrong --------------------------------------------------------------------------------------------
 

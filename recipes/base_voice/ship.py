@@ -66,7 +66,7 @@ def note_reach(folder: Path, data: Path) -> None:
 def _put_first(description: ModelDescription, tensors: dict[str, np.ndarray], language: str) -> None:
     (name,) = (name for name in tensors if name.endswith("text_encoder/languages"))
     order = sorted(range(len(description.languages)), key=lambda at: description.languages[at] != language)
-    description.languages = [description.languages[at] for at in order]
+    description.languages, description.main_language = [description.languages[at] for at in order], language
     tensors[name] = tensors[name][order]
 
 

@@ -1,5 +1,6 @@
 """Judges during training: what they say is logged, shown, and may choose the best checkpoint."""
 
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -9,7 +10,7 @@ from small_run import SMALL
 
 from myxtts.cache.reader import Cache
 from myxtts.data.pipeline import Feed
-from myxtts.errors import CheckpointError, ConfigError, TrainingError
+from myxtts.errors import CheckpointError, ConfigError, SpeechError, TrainingError
 from myxtts.evaluation.judges import EachSound, Sharp
 from myxtts.models import sizes
 from myxtts.report.run import write_run_report
@@ -106,30 +107,68 @@ def test_a_run_that_makes_its_start_worse_says_so(cache, tmp_path, marks, capsys
     assert "before this training" not in capsys.readouterr().err
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("installed", [True, False])
-def test_a_voice_that_starts_from_another_is_guarded_unasked(cache, tmp_path, marks, capsys, monkeypatch, installed):
-    """By those who notice that it becomes worse, at its end at the latest; without them it is trained all the same."""
-    marks += [3.0]
+@pytest.fixture
+def guarded(cache, tmp_path, marks, monkeypatch) -> Callable[..., tuple[Path, dict]]:
+    """Trains from another voice; nobody asks for judges. They hear every third step, and say these of similarity."""
+    monkeypatch.setattr("myxtts.training.listening._GUARD_STEPS", 3)
+    marks += [0.5]
     train(cache, tmp_path / "start", marks, steps=2, evaluation_steps=None)
     assert not _evaluated(tmp_path / "start")
 
+    def go(*said: float, run: str = "run", **settings) -> tuple[Path, dict]:
+        marks[:] = said or marks
+        begun = {"start_from": str(tmp_path / "start"), "evaluation_steps": None}
+        return tmp_path / run, train(cache, tmp_path / run, marks, **begun | settings)
+
     def guards(names, gallery, languages, among):
-        judge = EachSound("similarity", lambda audio, rate: {"similarity": marks[0]})
-        missing = {name: f"{name} is missing" for name in among}
-        return ([judge], {}) if installed else ([], missing)
+        return [EachSound("similarity", lambda audio, rate: {"similarity": marks[0]})], {}
 
     monkeypatch.setattr("myxtts.training.judging.find_judges", guards)
-    marks[:] = [0.8, 0.7]
-    begun = {"start_from": str(tmp_path / "start"), "evaluation_steps": None}
-    summary = train(cache, tmp_path / "run", marks, steps=4, **begun)
+    return go
+
+
+def test_a_voice_that_starts_from_another_is_guarded_unasked(guarded, capsys):
+    """What is worse than its start is said, and is not the best, also where it is heard only at its end."""
+    run, summary = guarded(0.8, 0.79, 0.7, steps=4)
     said = capsys.readouterr().err
+    assert _evaluated(run) == [3, 4]
+    assert "0.70 and was 0.80 before this training" in said
+    assert "0.79 and was" not in said
     assert set(summary["best"]) == {"step", "mel_error"}
-    assert _evaluated(tmp_path / "run") == [4] * installed
-    assert ("0.70 and was 0.80 before this training" in said) == installed
-    assert ("intelligibility is missing" in said and "similarity is missing" in said) == (not installed)
-    train(cache, tmp_path / "unheard", marks, steps=2, **begun | {"evaluation_steps": 0})
-    assert not _evaluated(tmp_path / "unheard")
+    assert summary["best"]["step"] == 3
+    unheard, _ = guarded(0.8, steps=2, evaluation_steps=0, run="unheard")
+    assert not _evaluated(unheard)
+
+
+@pytest.mark.slow
+def test_a_voice_that_stays_worse_than_its_start_is_not_trained_on(guarded):
+    """Nor is it when it was resumed in between; and none of its checkpoints is the best."""
+    run, _ = guarded(0.8, 0.7, steps=3)
+    _, summary = guarded(0.7, steps=15)
+    assert summary["why"] == "worse than what it started from, heard 3 times in a row"
+    assert _evaluated(run) == [3, 6, 9]
+    assert summary["best"] is None
+
+
+@pytest.mark.slow
+def test_guards_that_cannot_hear_do_not_keep_a_voice_from_training(guarded, monkeypatch, capsys):
+    missing = {name: f"{name} is missing" for name in ("intelligibility", "similarity")}
+    with monkeypatch.context() as patched:
+        patched.setattr("myxtts.training.judging.find_judges", lambda *_, **__: ([], missing))
+        assert _evaluated(guarded(0.8, steps=3, run="missing")[0]) == []
+    assert "becomes worse than what it starts from: similarity is missing" in capsys.readouterr().err
+    assert _evaluated(guarded(0.8, steps=6, run="missing")[0]) == []  # found later, there is nothing to compare with
+    assert "nobody heard it before the first step" in capsys.readouterr().err
+
+    def deaf(*_, **__):
+        raise SpeechError("an ear is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("myxtts.training.judging.find_judges", deaf)
+        assert guarded(0.8, steps=3, run="deaf")[1]["step"] == 3
+    assert "nobody watches whether this voice becomes worse than what it starts from: an ear is full" in (
+        capsys.readouterr().err
+    )
 
 
 def _evaluated(run: Path) -> list[int]:

@@ -9,6 +9,7 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
 from myxtts.errors import ConfigError
+from myxtts.inference.script import Script
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription
 from myxtts.models.sizes import SIZES
@@ -86,6 +87,7 @@ def test_a_part_of_a_start_stays_that_reads_the_language(start, voice_cache, lan
     """What is known can be forgotten; of what it does not know nothing can."""
     cache, config, known = Cache(voice_cache), XTTSConfig(), ModelDescription.load(start)
     known.languages = ["de", *cache.languages] if languages == "the data's" else languages
+    known.main_language = known.languages[0]
     known.tokens = cache.body["settings"]["tokens"] | ({} if kind == "the data's" else {"kind": kind})
     known.save(start)
     settled = for_fine_tuning(config, str(start), cache).training
@@ -117,3 +119,12 @@ def test_a_resumed_run_keeps_what_it_was_started_with(
         start_training(with_settings_of(run, XTTSConfig()), voice_cache, None, run)
     (resumed,) = trained_with
     assert (resumed.training.learning_rate, resumed.training.start_share) == (learning_rate, start_share)
+
+
+def test_a_voice_speaks_the_language_of_its_recordings_where_none_is_asked_for(start, voice_cache):
+    """Not the first language of what it was started from."""
+    both = joined(description("_bad", ["fa", "de"]), ModelDescription.load(start))
+    assert both.languages[0] == "en"
+    assert Script(both).language(None) == both.languages.index("fa")
+    feed = Feed(Cache(voice_cache), small_config())
+    assert build_model(small_config(start_from=str(start)), feed).description.main_language == feed.main_language

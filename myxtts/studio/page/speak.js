@@ -76,7 +76,7 @@ function showChoices(state, model, like, spoken) {
   if ([...like.options].some((each) => each.value === before) && before) like.value = before;
   else if (chosen.id === "base" && state.voice.clips) like.value = state.voice.name;
   fill(spoken, chosen.languages.map((code) => h("option", { value: code }, languageName(code))));
-  spoken.value = chosen.languages.includes(wanted) ? wanted : chosen.languages[0];
+  spoken.value = chosen.languages.includes(wanted) ? wanted : chosen.main_language;
 }
 
 async function takeSentence(state, text) {
