@@ -14,6 +14,7 @@ from myxtts.features.audio import read_audio, to_float
 from recipes.many_voices.corpus import Clip, Folder, Source
 from recipes.many_voices.left_out import COPY, WAYS
 
+NAME = "shifted"
 # Within a sixth, so that it stays a human's voice and pace.
 SLOWER = (0.86, 0.89, 0.92)
 FASTER = (1.09, 1.12, 1.15)
@@ -22,7 +23,7 @@ _log = logging.getLogger("many_voices")
 
 def make(folder: Folder) -> None:
     """Each clip of the other sources once, slower or faster; a speaker keeps the two speeds."""
-    source = Source("shifted", "synthetic", "that of each clip", "the other sources' clips at another speed", ())
+    source = Source(NAME, "synthetic", "that of each clip", "the other sources' clips at another speed", ())
     folder.enter(source)
     rows = [row for row in folder.rows() if row["source"] != source.name]
     for row in rows:
@@ -34,7 +35,7 @@ def make(folder: Folder) -> None:
 def _shift(folder: Folder, row: dict[str, Any]) -> None:
     # By the id, not by the row's number: that changes when clips before it are left out or made again.
     faster = zlib.crc32(row["id"].encode()) % 2 == 1
-    clip = Clip(COPY + row["id"], row["text"], row["speaker"] + WAYS[faster], row["language"], "shifted")
+    clip = Clip(COPY + row["id"], row["text"], row["speaker"] + WAYS[faster], row["language"], NAME)
     if not folder.has(clip):
         samples, rate = read_audio(folder.folder / row["audio"])
         folder.add(clip, to_float(samples), round(rate * _speed(row["speaker"], faster)))

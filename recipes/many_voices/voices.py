@@ -23,6 +23,10 @@ def own_language(voice: str) -> str:
     return LANGUAGE_OF[voice[0]]
 
 
+def is_sampled(speaker: str) -> bool:
+    return speaker.startswith("kokoro-mix")
+
+
 def seen(voices: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Those that may be learnt from."""
     return {name: table for name, table in voices.items() if name not in HELD_OUT}
