@@ -182,6 +182,15 @@ def test_any_beginning_of_the_plan_is_balanced_over_the_voices():
     assert len(languages) > 2
 
 
+def test_one_voice_of_two_names_is_one_speaker():
+    from recipes.many_voices.plan import training_clips
+
+    clips = list(islice(training_clips(["ef_dora", "pf_dora"], [], 0), 40))
+    assert {clip.speaker for clip in clips} == {"kokoro-ef_dora"}
+    assert {clip.id.rsplit("-")[0] for clip in clips} == {"ef_dora", "pf_dora"}  # each speaks by its own table
+    assert {"es", "pt-br"} <= {clip.language for clip in clips}
+
+
 def test_nothing_to_judge_by_is_learnt_from():
     from recipes.many_voices import german, kokoro, prompts
     from recipes.many_voices.plan import held_out_clips, training_clips
