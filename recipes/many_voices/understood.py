@@ -55,9 +55,9 @@ def not_understood(heard: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 def unknown_languages(heard: Iterable[dict[str, Any]]) -> dict[str, float]:
     """Those of which the recogniser gets half of the clips wrong: it does not know them, so it says nothing of a voice.
-    Whisper's base model is so with Persian, of which it hears 39 % of the characters wrong."""
+    Whisper's base model is so with Hindi, of which it hears 0.87 of Kokoro's characters wrong, and Persian (0.49)."""
     other = grouped((line for line in _judged(heard) if _family(line) != "en"), _family)
-    usual = {language: median(line["wrong"] for line in lines) for language, lines in other.items()}
+    usual = {language: round(median(line["wrong"] for line in lines), 3) for language, lines in other.items()}
     return {language: wrong for language, wrong in usual.items() if wrong > MOST_WRONG}
 
 
