@@ -4,7 +4,7 @@ Fetches packages by name (about 1 GB unpacked): needs pip, npm, and the apt of D
 `pip install -e .[demo,phonemes,arabic,evaluation] && pip install --no-deps av Resemblyzer==0.1.4`, and to listen to
 other languages than English `pip install -e .[whisper]` with its weights (docs/evaluating.md).
 
-Four hours of Kokoro take three hours of a core that is free, the other sources some minutes, listening half an hour.
+Four hours of Kokoro take three hours of a core that is free, the other sources some minutes, listening up to an hour.
 Run it again after a kill: it continues, and fills up what was left out. Packing what is there works at any time:
 myxtts pack OUT -o many.cache
 """
