@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from myxtts.cache.open import open_cache
+from myxtts.errors import SpeechError
 from myxtts.features.mel import log_mel
 from myxtts.inference.reference import make_reference, read_references, voice_frames
 from myxtts.inference.synthesizer import Synthesizer
@@ -64,6 +65,8 @@ def note_reach(folder: Path, data: Path) -> None:
 
 
 def _put_first(description: ModelDescription, tensors: dict[str, np.ndarray], language: str) -> None:
+    if language not in description.languages:
+        raise SpeechError(f"the model has not learnt '{language}': choose from {', '.join(description.languages)}")
     (name,) = (name for name in tensors if name.endswith("text_encoder/languages"))
     order = sorted(range(len(description.languages)), key=lambda at: description.languages[at] != language)
     description.languages, description.main_language = [description.languages[at] for at in order], language

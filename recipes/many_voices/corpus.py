@@ -3,6 +3,7 @@
 OUT/wavs/SOURCE/ID.wav    22,050 Hz, mono, 16 bit; written beside and renamed: a file that is there is complete
 OUT/manifest.jsonl        id, audio, text, speaker, language, source, seconds; replaced whole every few clips
 OUT/sources.json          per source: packages, licence, whose voice, clips, minutes, share
+OUT/left_out.txt          which clips and speakers are not listed (`left_out.py`)
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from myxtts.corpus.demo import encode_wav, seconds_of
 from myxtts.features.audio import resample
 from myxtts.features.mel import SAMPLE_RATE
 from myxtts.files import write_whole
+from recipes.many_voices.left_out import LeftOut
 
 SHORTEST_SECONDS = 0.7
 SAVE_EVERY_SECONDS = 30.0
@@ -53,20 +55,20 @@ class Folder:
     def __init__(self, folder: Path):
         self.folder = folder
         self._rows: dict[str, dict[str, Any]] = {}
-        self._left_out = _read_left_out(folder / "left_out.txt")
-        self._sources: dict[str, Source] = {}
+        self._left_out = LeftOut(folder)
+        self._sources = _read_sources(folder / "sources.json")
         self._saved = time.monotonic()
-        self._made = 0.0
         for row in _read_rows(folder / "manifest.jsonl"):
             if seconds_of(folder / row["audio"]) is not None:
                 self._rows[row["id"]] = row
-        self._sources = _read_sources(folder / "sources.json")
 
     def enter(self, source: Source) -> None:
         self._sources[source.name] = source
 
     def has(self, clip: Clip) -> bool:
-        """Whether the clip is there; one whose row a kill took is listed again."""
+        """Whether the clip is there, or left out; one whose row a kill took is listed again."""
+        if self._left_out.has(clip.id, clip.speaker):
+            return True
         if clip.id not in self._rows and (seconds := seconds_of(self._path(clip))) is not None:
             self._list(clip, seconds)
         return clip.id in self._rows
@@ -87,15 +89,20 @@ class Folder:
         return True
 
     def seconds(self, source: str | None = None) -> float:
-        return sum(row["seconds"] for row in self._listed() if source in (None, row["source"]))
+        return sum(row["seconds"] for row in self.rows() if source in (None, row["source"]))
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """From now on: clips by their ids, speakers by their names."""
+        self._left_out.add(names)
+        self.save()
 
     def rows(self) -> list[dict[str, Any]]:
         """The manifest as it stands."""
-        return self._listed()
+        return [row for row in self._rows.values() if not self._left_out.has(row["id"], row["speaker"])]
 
     def save(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self._listed())
+        rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows())
         write_whole(self.folder / "manifest.jsonl", rows.encode())
         write_whole(self.folder / "sources.json", (json.dumps(self.ledger(), indent=1) + "\n").encode())
         self._saved = time.monotonic()
@@ -105,7 +112,7 @@ class Folder:
         return [self._line(source, whole) for source in self._sources.values()]
 
     def _line(self, source: Source, whole: float) -> dict[str, Any]:
-        rows = [row for row in self._listed() if row["source"] == source.name]
+        rows = [row for row in self.rows() if row["source"] == source.name]
         seconds = sum(row["seconds"] for row in rows)
         return {
             **asdict(source),
@@ -115,9 +122,6 @@ class Folder:
             "speakers": len({row["speaker"] for row in rows}),
             "minutes_by_language": _minutes(rows),
         }
-
-    def _listed(self) -> list[dict[str, Any]]:
-        return [row for id, row in self._rows.items() if id not in self._left_out]
 
     def _list(self, clip: Clip, seconds: float) -> None:
         row = {**asdict(clip), "audio": self._path(clip).relative_to(self.folder).as_posix()}
@@ -132,10 +136,6 @@ def _minutes(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
     for row in rows:
         seconds[row["language"]] = seconds.get(row["language"], 0.0) + row["seconds"]
     return {language: round(total / 60, 2) for language, total in sorted(seconds.items())}
-
-
-def _read_left_out(path: Path) -> frozenset[str]:
-    return frozenset(path.read_text(encoding="utf-8").split()) if path.exists() else frozenset()
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

@@ -78,7 +78,8 @@ def make_held_out(folder: Folder, packages: Path) -> None:
 
 def _speaker(packages: Path, tables: dict[str, np.ndarray]) -> Callable[[Clip], np.ndarray]:
     teacher = Kokoro(packages)
-    return lambda clip: teacher.say(clip.text, clip.language, tables[clip.speaker.removeprefix("kokoro-")])
+    # By the id: two voices may be one speaker.
+    return lambda clip: teacher.say(clip.text, clip.language, tables[clip.id.rsplit("-", 1)[0]])
 
 
 def read_voices(packages: Path) -> dict[str, np.ndarray]:

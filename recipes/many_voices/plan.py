@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from recipes.many_voices.corpus import Clip
 from recipes.many_voices.sentences import held_out, sentences
-from recipes.many_voices.voices import own_language
+from recipes.many_voices.voices import own_language, speaker_of
 
 COHORT, ROUNDS_PER_COHORT = 40, 4
 OTHER_LANGUAGE = 0.2  # of the clips: a voice must not mean a language
@@ -28,7 +28,7 @@ def training_clips(seen: Sequence[str], sampled: Sequence[str], seed: int) -> It
     for number in itertools.count():
         for voice in [*seen, *_cohort(sampled, number)]:
             language = _language(voice, number, seed)
-            yield Clip(f"{voice}-{number:03}", next(texts[language]), f"kokoro-{voice}", language, "kokoro")
+            yield Clip(f"{voice}-{number:03}", next(texts[language]), speaker_of(voice), language, "kokoro")
 
 
 def held_out_clips(voices: Sequence[str]) -> Iterator[Clip]:
@@ -39,7 +39,7 @@ def held_out_clips(voices: Sequence[str]) -> Iterator[Clip]:
             own = own_language(voice)
             language = own if own.startswith("en") or number % 2 else "en-us"
             text = next(english if language.startswith("en") else italian)
-            yield Clip(f"{voice}-{number}", text, f"kokoro-{voice}", language, "kokoro")
+            yield Clip(f"{voice}-{number}", text, speaker_of(voice), language, "kokoro")
 
 
 def _cohort(sampled: Sequence[str], number: int) -> Sequence[str]:

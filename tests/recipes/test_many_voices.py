@@ -122,6 +122,34 @@ def test_a_clip_at_another_speed_is_another_voice_with_the_same_text(tmp_path, c
         assert 0.85 < other["seconds"] / rows[clip.id]["seconds"] < 1.2
 
 
+def test_who_is_left_out_takes_copies_along_and_moves_nobody_else(tmp_path, clips):
+    from recipes.many_voices import shifted
+
+    made = make(tmp_path, clips, StandInTeacher())
+    shifted.make(made)
+    before = {row["id"]: row for row in made.rows()}
+    made.leave_out([clips[0].id, "kokoro-mix000"])
+    shifted.make(made)
+    after = {row["id"]: row for row in made.rows()}
+    gone = {clips[0].id} | {clip.id for clip in clips if clip.speaker == "kokoro-mix000"}
+    assert before.keys() - after.keys() == gone | {f"shifted-{id}" for id in gone}
+    assert after == {id: before[id] for id in after}
+    again = StandInTeacher()
+    make(tmp_path, clips, again)
+    assert again.said == []  # nor is it made again
+
+
+def test_a_copy_at_another_speed_does_not_depend_on_the_clips_before_it(tmp_path, clips):
+    from recipes.many_voices import shifted
+
+    whole, part = (make(tmp_path / name, some, StandInTeacher()) for name, some in (("a", clips), ("b", clips[5:])))
+    shifted.make(whole)
+    shifted.make(part)
+    speakers = {row["id"]: row["speaker"] for row in whole.rows()}
+    assert all(speakers[row["id"]] == row["speaker"] for row in part.rows())
+    assert len({row["speaker"].rsplit("-")[-1] for row in part.rows() if row["source"] == "shifted"}) == 2
+
+
 def test_persian_is_said_by_four_voices_in_turn(tmp_path):
     from recipes.many_voices import persian
     from recipes.many_voices.corpus import Folder
@@ -152,6 +180,15 @@ def test_any_beginning_of_the_plan_is_balanced_over_the_voices():
     languages = Counter(clip.language for clip in clips if clip.speaker.startswith("kokoro-im"))
     assert 0.6 < languages["it"] / languages.total() < 0.95
     assert len(languages) > 2
+
+
+def test_one_voice_of_two_names_is_one_speaker():
+    from recipes.many_voices.plan import training_clips
+
+    clips = list(islice(training_clips(["ef_dora", "pf_dora"], [], 0), 40))
+    assert {clip.speaker for clip in clips} == {"kokoro-ef_dora"}
+    assert {clip.id.rsplit("-")[0] for clip in clips} == {"ef_dora", "pf_dora"}  # each speaks by its own table
+    assert {"es", "pt-br"} <= {clip.language for clip in clips}
 
 
 def test_nothing_to_judge_by_is_learnt_from():

@@ -5,6 +5,7 @@ import pytest
 from training.small_run import SMALL
 
 from myxtts.cache.open import open_cache
+from myxtts.errors import SpeechError
 from myxtts.features.mel import log_mel
 from myxtts.inference.reference import make_reference, voice_frames
 from myxtts.inference.synthesizer import Synthesizer
@@ -27,6 +28,11 @@ def test_it_takes_half_of_the_bytes(trained_run, tmp_path):
     before, after = (sum(tensor.nbytes for tensor in tensors.values()) for tensors in (trained, shipped))
     assert after < 0.51 * before
     assert ModelDescription.load(tmp_path / "shipped").voice_reach == 0
+
+
+def test_a_language_that_it_has_not_learnt_is_refused(trained_run, tmp_path):
+    with pytest.raises(SpeechError, match="has not learnt 'xx': choose from en"):
+        ship(trained_run[0], tmp_path / "shipped", language="xx")
 
 
 def test_with_its_data_it_knows_how_far_a_voice_may_be(trained_run, packed_voice, tmp_path):
