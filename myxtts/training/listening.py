@@ -16,10 +16,10 @@ from myxtts.files import write_whole
 from myxtts.models.description import ModelDescription
 from myxtts.training.copies import Copies
 from myxtts.training.judging import GUARDS, Judging, held_back
+from myxtts.training.run_log import START_SCORES
 from myxtts.training.samples import Samples
 from myxtts.training.start_from import SCRATCH
 
-START_SCORES = "start_scores.json"
 _GUARD_STEPS = 1000
 
 

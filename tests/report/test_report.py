@@ -211,6 +211,39 @@ def test_steps_that_are_not_finite_leave_gaps_and_a_warning(tmp_path):
     assert "nan" not in re.sub(r"<style>.*?</style>", "", page).lower()
 
 
+SCORES = {"wer": {"synthetic": 0.092, "copy": 0.03, "real": 0.053}, "similarity": {"synthetic": 0.861, "real": 0.913}}
+
+
+def judged_run(run, evaluations=()):
+    """It starts from the base voice, which the judges have heard."""
+    config = XTTSConfig().to_dict()
+    config["training"]["start_from"] = "base"
+    judged = [{"kind": "evaluation", "step": at, "scores": scores} for at, scores in evaluations]
+    write_log(run, [{"kind": "start", "step": 0, "config": config}, *(step(n) for n in range(1, 30)), *judged])
+    (run / "start_scores.json").write_text(json.dumps(SCORES))
+    return run
+
+
+def test_what_a_run_starts_from_is_judged_beside_it_and_the_recordings(tmp_path):
+    later = {"wer": {"synthetic": 0.039, "real": 0.053}, "similarity": {"synthetic": "NaN", "real": 0.913}}
+    page = Reader(run_report(judged_run(tmp_path / "run", [(20, SCORES), (29, later)]))).close_all()
+    rows = "stepwersimilaritybefore (base)0.0920.86200.0920.86290.039\u2013recordings0.0530.91"
+    assert page.text["judged"].replace(" ", "") == rows.replace(" ", "")
+
+
+def test_what_a_run_starts_from_is_shown_before_the_first_evaluation(tmp_path):
+    page = Reader(run_report(judged_run(tmp_path / "run")))
+    assert "before (base)" in page.text["judged"]
+    assert "0.91" in page.text["judged"]
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "[" * 100_000, '{"wer": 3}', json.dumps({"wer": {"real": EVIL}})])
+def test_scores_of_the_start_that_are_none_are_left_out(tmp_path, content):
+    run = judged_run(tmp_path / "run")
+    (run / "start_scores.json").write_text(content)
+    assert "judged" not in assert_harmless(run_report(run)).text
+
+
 # ---- small ----------------------------------------------------------------------------------------------------------
 
 
