@@ -28,6 +28,10 @@ def speaks(model: Any) -> bool:
     return isinstance(model.description, ModelDescription)
 
 
+def starts_from_another(training: TrainingConfig) -> bool:
+    return training.start_from not in (None, SCRATCH)
+
+
 def choose_samples(model: Any, source: Any, folder: Path) -> Samples | Copies:
     """Of the first batch of a source."""
     batches = source.one_pass(1)
@@ -42,8 +46,7 @@ def judge_steps(training: TrainingConfig, model: Any, source: Any, validation: A
     if sentences are held back."""
     if training.evaluation_steps is not None:
         return training.evaluation_steps
-    begun = training.start_from not in (None, SCRATCH)
-    return _GUARD_STEPS if begun and speaks(model) and held_back(source, validation) else 0
+    return _GUARD_STEPS if starts_from_another(training) and speaks(model) and held_back(source, validation) else 0
 
 
 def choose_judges(
@@ -75,5 +78,4 @@ def choose_judges(
 def start_scores(training: TrainingConfig, run: Path, at: int) -> Path | None:
     """Where the scores of the model are kept that a run starts from; None where there is none, or it is gone."""
     path = run / START_SCORES
-    begun = training.start_from not in (None, SCRATCH)
-    return path if begun and (at == 0 or path.is_file()) else None
+    return path if starts_from_another(training) and (at == 0 or path.is_file()) else None

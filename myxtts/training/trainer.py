@@ -34,7 +34,14 @@ from myxtts.training.feed_search import KNOBS
 from myxtts.training.feed_tuning import FeedTuning
 from myxtts.training.fitting import within_memory
 from myxtts.training.judging import as_metric, check_best_by
-from myxtts.training.listening import choose_judges, choose_samples, judge_steps, speaks, start_scores
+from myxtts.training.listening import (
+    choose_judges,
+    choose_samples,
+    judge_steps,
+    speaks,
+    start_scores,
+    starts_from_another,
+)
 from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.setup import prepare_tensorflow
 from myxtts.training.signals import StopSignals
@@ -147,6 +154,8 @@ class XTTSTrainer:
         self._samples = self._judging = None
         if self._crew.chief and self.training.sample_steps:
             self._samples = choose_samples(self.model, self._validation or self._source, self.run / "samples")
+            if self._at == 0 and starts_from_another(self.training):
+                self._samples.write(0, self._step.optimiser, self._recorder.board)  # to hear what it is made from
         self._judge_steps = judge_steps(self.training, self.model, self._source, self._validation)
         if self._crew.chief and self._judge_steps:
             heard = self._source, self._validation, self._voice, start_scores(self.training, self.run, self._at)

@@ -253,6 +253,7 @@ def test_ten_thousand_steps_are_below_three_megabytes(long_page):
 
 def test_long_samples_are_made_smaller(tmp_path):
     run = write_long_run(tmp_path / "run", steps=300, clips=8, clip_seconds=30.0)  # 10.6 MB as they are
+    write_long_run(run, steps=0, clips=8, clip_seconds=30.0)
     path = write_run_report(run, tmp_path / "page.html")
     assert path.stat().st_size < 3_000_000
     assert path.read_text().count("data:audio/mpeg;base64,") == 8
@@ -264,6 +265,22 @@ def test_only_the_last_samples_are_taken_along(tmp_path):
     text = run_report(run)
     assert text.count("data:audio/wav;base64,") == 2
     assert "sentence 1 at step 300" in text
+
+
+def test_samples_of_before_are_played_beside_the_last(tmp_path):
+    run = write_long_run(tmp_path / "run", steps=300, clips=3)
+    write_long_run(run, steps=0, clips=2)
+    write_long_run(run, steps=200)
+    page = assert_harmless(run_report(run))
+    labels = [value for element, name, value in page.attributes if (element, name) == ("audio", "aria-label")]
+    first = [f"sentence {number} {when}" for number in (1, 2) for when in ("before the training", "at step 300")]
+    assert labels == [*first, "sentence 3 at step 300"]
+
+
+def test_samples_of_before_alone_are_played(tmp_path):
+    text = run_report(write_long_run(tmp_path / "run", steps=0))
+    assert text.count("data:audio/wav;base64,") == 2
+    assert "Before: the model that it starts from." in text
 
 
 def test_pictures_come_from_the_board_the_newest_of_each(tmp_path):
