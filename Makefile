@@ -41,20 +41,19 @@ demo: $(INSTALLED)
 	$(BIN)/myxtts pack $(DEMO)/corpus -o $(DEMO)/voice.cache
 	$(BIN)/myxtts verify $(DEMO)/voice.cache
 	$(BIN)/myxtts info $(DEMO)/voice.cache
-	$(BIN)/myxtts evaluate --model base --data $(DEMO)/voice.cache --sentences 12 --judges distillmos,intelligibility,similarity
 	$(BIN)/myxtts train --preset cpu --data $(DEMO)/voice.cache --run $(DEMO)/run --minutes $(DEMO_MINUTES)
 	$(BIN)/myxtts say "$(SENTENCE)" --model $(DEMO)/run -o $(DEMO)/hello.wav
-	$(BIN)/myxtts evaluate --model $(DEMO)/run --data $(DEMO)/voice.cache --plot $(DEMO)/spectrogram.png \
-		--html $(DEMO)/evaluation.html
+	$(BIN)/myxtts evaluate --model $(DEMO)/run --before base --data $(DEMO)/voice.cache \
+		--plot $(DEMO)/spectrogram.png --html $(DEMO)/evaluation.html
 	@echo
 	@echo "All of it took $$(( $$(date +%s) - $$(cat $(DEMO).started) )) s. Made in $(DEMO)/:"
 	@echo "  corpus, voice.cache   synthetic speech, packed and verified"
 	@echo "  run                   the voice: checkpoints, log.jsonl, samples, tensorboard"
-	@echo "  run/report.html       where each millisecond went, for the browser"
+	@echo "  run/report.html       where each millisecond went, and two sentences before and after, for the browser"
 	@echo "  before.wav            the base voice imitates one clip (clip/wavs/hibari-00001.wav), before any training"
 	@echo "  hello.wav             the same sentence after it; it was not trained on it"
-	@echo "  spectrogram.png       another one, spoken above real"
-	@echo "  evaluation.html       six of them to hear: spoken, copy and real, and what the judges say"
+	@echo "  spectrogram.png       another one, before above spoken above real"
+	@echo "  evaluation.html       six of them to hear: before, spoken, copy and real, and what the judges say"
 	@echo "Next, with your own recordings: $(BIN)/myxtts train --data FOLDER --run runs/me"
 	@rm -f $(DEMO).started
 

@@ -384,6 +384,21 @@ def test_evaluate_prints_draws_and_writes_what_the_judges_said(voice, corpus, tm
     assert "give --data CACHE" in ask("evaluate", "--model", voice, code=2).err
 
 
+def test_evaluate_lets_another_model_speak_the_same_sentences(voice, corpus, tmp_path, ask, small):
+    ask("pack", corpus, "--set", "data.text_tokens=characters")
+    first = voice / "checkpoints" / "last"
+    words = ("--data", corpus, "--judges", "sharpness", "--vocoder", "griffin-lim", "--sentences", 2, "--json")
+    result = json.loads(ask("evaluate", "--model", voice, "--before", first, *words, "--plot", tmp_path / "a.png",
+                            "--html", tmp_path / "a.html").out)  # fmt: skip
+    assert result["before"] == str(first)
+    alone = json.loads(ask("evaluate", "--model", first, *words).out)
+    both = result["scores"]["sharpness_bins"]
+    assert both["before"] == alone["scores"]["sharpness_bins"]["synthetic"]
+    assert set(both) == {"before", "synthetic", "copy"}
+    assert (tmp_path / "a.html").read_text(encoding="utf-8").count("<audio") == 8
+    assert "nowhere is not a folder" in ask("evaluate", "--model", voice, "--before", "nowhere", *words, code=2).out
+
+
 def test_evaluate_tells_who_sounds_like_whom(voice, corpus, tmp_path, ask, small, monkeypatch):
     """With an encoder that takes the first samples of a sound for its voice."""
     for n in range(4):

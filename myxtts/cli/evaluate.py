@@ -11,6 +11,7 @@ from myxtts.cli.shared import Result, UsageError, add_verb, find_cache, positive
 
 _SENTENCES, _EACH_VOICE = 40, 2
 _SHOWN = 6  # sentences on the page
+_DRAWN = {"before": "before", "spoken": "synthetic", "real": "real"}  # from top to bottom
 
 
 def add(verbs: Any) -> None:
@@ -18,10 +19,13 @@ def add(verbs: Any) -> None:
         "  myxtts evaluate --model runs/anna --data voice.cache\n"
         "  myxtts evaluate --model runs/anna --data voice.cache --sentences 100 --html heard.html\n"
         "  myxtts evaluate --model runs/anna --data voice.cache --judges distillmos,intelligibility --json\n"
+        "  myxtts evaluate --model runs/anna --before base --data voice.cache --html heard.html\n"
         "  myxtts evaluate --model base --data ten-minutes/ --val-data held-back/\n"
         "  myxtts evaluate --model runs/many --voices unseen/ --plot matrix.png")  # fmt: skip
     parser.add_argument("--model", metavar="RUN", type=Path, required=True,
                         help="run directory, checkpoint or exported model")  # fmt: skip
+    parser.add_argument("--before", metavar="RUN", type=Path,
+                        help="also by another model, such as the one it was started from")  # fmt: skip
     parser.add_argument(
         "--data",
         metavar="CACHE",
@@ -54,20 +58,10 @@ def run(arguments: argparse.Namespace) -> Result:
         raise UsageError("--val-data goes with --data, whose clips show its speakers, and without --voices")
     from myxtts.evaluation.evaluate import evaluate
     from myxtts.evaluation.judges import find_judges
-    from myxtts.evaluation.subjects import cache_subject, voices_subject
-    from myxtts.inference.speakers import find_speaker, load_speaker
-    from myxtts.inference.vocoder import default_vocoder, find_vocoder
 
     held_out: Any = _held_out(arguments) if arguments.data else None
-    folder = find_speaker(arguments.model)
-    vocoder = find_vocoder(arguments.vocoder or default_vocoder(folder))
-    synthesizer = load_speaker(folder, vocoder)
-    if arguments.voices:
-        each, texts = arguments.sentences or _EACH_VOICE, held_out and held_out[:2]
-        subject = voices_subject(synthesizer, arguments.voices, each, arguments.language, texts)
-    else:
-        cache, rows, others, clips = held_out
-        subject = cache_subject(synthesizer, cache, rows, others, arguments.sentences or _SENTENCES, clips)
+    subject, vocoder = _subject(arguments, arguments.model, arguments.language, held_out)
+    before = _before(arguments, next(iter(subject.languages), None), held_out)
     names = arguments.judges.split(",") if arguments.judges else None
     judges, missing = find_judges(names, subject.gallery, subject.languages, arguments.whisper)
     with progress_bar(len(subject.sentences), "listening", "sentence") as bar:
@@ -79,9 +73,34 @@ def run(arguments: argparse.Namespace) -> Result:
             progress=lambda _: bar.update(),
             keep_clips=_SHOWN if arguments.html else 1,
             same_text=subject.same_text,
+            before=before,
         )
     evaluation.missing = missing
     return _tell(arguments, evaluation, subject, judges)
+
+
+def _subject(arguments: argparse.Namespace, model: Path, language: str | None, held_out: Any) -> tuple[Any, Any]:
+    """The sentences that a model speaks, and the vocoder that makes their sound."""
+    from myxtts.evaluation.subjects import cache_subject, voices_subject
+    from myxtts.inference.speakers import find_speaker, load_speaker
+    from myxtts.inference.vocoder import default_vocoder, find_vocoder
+
+    folder = find_speaker(model)
+    vocoder = find_vocoder(arguments.vocoder or default_vocoder(folder))
+    synthesizer = load_speaker(folder, vocoder)
+    if arguments.voices:
+        each, texts = arguments.sentences or _EACH_VOICE, held_out and held_out[:2]
+        return voices_subject(synthesizer, arguments.voices, each, language, texts), vocoder
+    cache, rows, others, clips = held_out
+    return cache_subject(synthesizer, cache, rows, others, arguments.sentences or _SENTENCES, clips), vocoder
+
+
+def _before(arguments: argparse.Namespace, language: str | None, held_out: Any) -> Any:
+    """Speaks the same sentences by the model that is compared with; None where there is none."""
+    if arguments.before is None:
+        return None
+    subject, vocoder = _subject(arguments, arguments.before, language, held_out)
+    return lambda sentence: subject.speak(sentence, vocoder)
 
 
 def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
@@ -109,6 +128,8 @@ def _tell(arguments: argparse.Namespace, evaluation: Any, subject: Any, judges: 
 
     matrix = None if subject.same_text else matrix_heard(judges)
     answer = evaluation.to_dict()
+    if arguments.before:
+        answer["before"] = str(arguments.before)
     if matrix is not None:
         names, values = matrix
         answer["matrix"] = {"voices": list(names), "similarity": values.round(4).tolist()}
@@ -126,9 +147,8 @@ def _draw(path: Path, clip: Any, matrix: Any) -> None:
     if matrix is not None:
         write_whole(path, similarity_matrix(*matrix))
     else:
-        draw_spectrograms(
-            path, {f"spoken: {clip.text}": clip.mels["synthetic"], f"real: {clip.text}": clip.mels["real"]}
-        )
+        drawn = {title: kind for title, kind in _DRAWN.items() if kind in clip.mels}
+        draw_spectrograms(path, {f"{title}: {clip.text}": clip.mels[kind] for title, kind in drawn.items()})
 
 
 def _write_page(arguments: argparse.Namespace, answer: dict[str, Any], clips: Any, matrix: Any) -> None:

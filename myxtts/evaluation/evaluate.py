@@ -1,4 +1,4 @@
-"""The door of this room. Each judge hears the voice, the recording and its copy."""
+"""The door of this room. Each judge hears the voice, the recording and its copy; and a voice of before, if asked."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from myxtts.errors import SpeechError
-from myxtts.evaluation.clip import COPY, KINDS, REAL, SYNTHETIC, Clip, Judge, Scores, Sentence, Sound, make_clip
+from myxtts.evaluation.clip import BEFORE, COPY, KINDS, REAL, SYNTHETIC, Clip, Judge, Scores, Sentence, Sound, make_clip
 from myxtts.evaluation.measures import MEASURES
 from myxtts.evaluation.words import spoken_words
 from myxtts.features.mel import SAMPLE_RATE
 from myxtts.inference.vocoder import DEFAULT_VOCODER, Vocoder, find_vocoder
 
-_TITLES = {SYNTHETIC: "spoken", COPY: "copy", REAL: "real"}
+_TITLES = {BEFORE: "before", SYNTHETIC: "spoken", COPY: "copy", REAL: "real"}
 
 
 @dataclass
@@ -54,9 +54,10 @@ class Evaluation:
         return {"sentences": len(rows), "scores": self.scores, "missing": self.missing, "rows": rows}
 
     def __str__(self) -> str:
-        lines = [f"{f'{len(self.rows)} sentences':<38}" + "".join(f"{title:>9}" for title in _TITLES.values())]
+        titles = {kind: title for kind, title in _TITLES.items() if kind in self.rows[0].seconds}
+        lines = [f"{f'{len(self.rows)} sentences':<38}" + "".join(f"{title:>9}" for title in titles.values())]
         for key, kinds in self.scores.items():
-            cells = (f"{kinds[kind]:9.{MEASURES[key].digits}f}" if kind in kinds else f"{'':9}" for kind in _TITLES)
+            cells = (f"{kinds[kind]:9.{MEASURES[key].digits}f}" if kind in kinds else f"{'':9}" for kind in titles)
             lines.append(f"{MEASURES[key].title:<38}{''.join(cells)}".rstrip())
         lines += [f"not installed: {judge} ({how})" for judge, how in self.missing.items()]
         return "\n".join(lines)
@@ -70,15 +71,16 @@ def evaluate(
     progress: Callable[[Row], None] | None = None,
     keep_clips: int = 0,
     same_text: bool = True,
+    before: Callable[[Sentence], Sound] | None = None,
 ) -> Evaluation:
     """Let a voice speak each text, and each judge hear the voice, the recording and its copy.
 
     `speak` is for example `lambda sentence: synthesizer.say(sentence.text, voice=clips)`. With `same_text` false the
-    recordings are of the same voice, but say something else.
+    recordings are of the same voice, but say something else. `before` speaks the same sentences by another model.
     """
     evaluation, copier = Evaluation([]), find_vocoder(vocoder)
     for sentence in sentences:
-        clip = make_clip(speak(sentence), sentence, copier, same_text)
+        clip = make_clip(speak(sentence), sentence, copier, same_text, before and before(sentence))
         evaluation.rows.append(judge_clip(clip, judges))
         evaluation.clips += [clip] if len(evaluation.clips) < keep_clips else []
         if progress:

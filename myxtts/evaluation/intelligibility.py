@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from myxtts.errors import SpeechError
-from myxtts.evaluation.clip import SYNTHETIC, Clip, Scores
+from myxtts.evaluation.clip import SPOKEN, Clip, Scores
 from myxtts.evaluation.recogniser import Recogniser
 from myxtts.evaluation.words import spoken_words, without_spaces
 from myxtts.features.mel import SAMPLE_RATE
@@ -24,7 +24,7 @@ class Intelligibility:
             return {}
         recogniser = self._ears(clip.language)
         for kind, audio in clip.sounds.items():
-            if clip.same_text or kind == SYNTHETIC:
+            if clip.same_text or kind in SPOKEN:
                 clip.heard[kind] = recogniser(audio, SAMPLE_RATE)
         rates = {"cer": character_error_rate} | ({} if without_spaces(clip.language) else {"wer": word_error_rate})
         return {

@@ -1,4 +1,7 @@
-"""`evaluate --html`: the judges' table, and the first sentences spoken, copied and real, to hear and to see."""
+"""`evaluate --html`: the judges' table, and the first sentences spoken, copied and real, to hear and to see.
+
+With `--before` also as another model speaks them, the one that the voice was started from for example.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from myxtts.report.markup import Markup, join, tag
 from myxtts.report.media import data_uri, mp3_of
 from myxtts.report.page import card, page, table, write_page
 
-_KINDS = {"synthetic": "spoken", "copy": "copy", "real": "real"}
-_MOST_SECONDS = 12.0  # of a clip: 18 of them are 1.5 MB
+_KINDS = {"before": "before", "synthetic": "spoken", "copy": "copy", "real": "real"}
+_MOST_SECONDS = 12.0  # of a clip: 24 of them are 2 MB
 _PEAK = 0.98
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "one": "1 is best"}
 
@@ -45,15 +48,19 @@ def write_evaluation(
 
 
 def _judges_card(evaluation: Mapping[str, Any]) -> Markup:
+    kinds = [kind for kind in _KINDS if kind != "before" or "before" in evaluation]
     rows = [
-        (MEASURES[key].title, *(_number(key, kinds.get(kind)) for kind in _KINDS), _BETTER[MEASURES[key].better])
-        for key, kinds in evaluation["scores"].items()
+        (MEASURES[key].title, *(_number(key, values.get(kind)) for kind in kinds), _BETTER[MEASURES[key].better])
+        for key, values in evaluation["scores"].items()
     ]
+    heads = ["", *(_KINDS[kind] for kind in kinds), ""]
     missing = [tag("p", f"Not installed: {how}", class_="note") for how in evaluation["missing"].values()]
+    before = f" Before is {evaluation['before']}, asked for the same sentences." if "before" in evaluation else ""
     note = (
-        "Copy is the recording's mel through the same vocoder: real to copy is lost by it, copy to spoken by the model."
+        "Copy is the recording's mel through the same vocoder: real to copy is lost by it, copy to spoken by the "
+        f"model.{before}"
     )
-    return card("Judges", table(["", *_KINDS.values(), ""], rows, words=(4,), id="judges"), *missing, note=note)
+    return card("Judges", table(heads, rows, words=(len(heads) - 1,), id="judges"), *missing, note=note)
 
 
 def _number(key: str, value: float | None) -> str | None:
@@ -71,7 +78,8 @@ def _matrix_card(matrix: bytes | None) -> Markup:
 
 def _clip_card(clip: Heard) -> Markup:
     columns = [_column(clip, kind, title) for kind, title in _KINDS.items() if kind in clip.sounds]
-    return card(clip.text, tag("div", *columns, class_="grid thirds"), note=clip.speaker or None)
+    side_by_side = "grid thirds" if len(columns) < 4 else "grid"
+    return card(clip.text, tag("div", *columns, class_=side_by_side), note=clip.speaker or None)
 
 
 def _column(clip: Heard, kind: str, title: str) -> Markup:

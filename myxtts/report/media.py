@@ -1,4 +1,5 @@
-"""The last samples and pictures of a run, ready to be put into a page. Reads, and needs no TensorFlow for it."""
+"""The first and last samples of a run and its last pictures, ready to be put into a page. Reads, and needs no
+TensorFlow for it."""
 
 from __future__ import annotations
 
@@ -39,17 +40,17 @@ class Medium:
     source: str
 
 
-def last_clips(run: Path) -> list[Medium]:
-    """The sentences that were spoken last."""
-    samples = [
-        (int(m[1]), int(m[2]), path) for path in (run / "samples").glob("*.wav") if (m := _NAME.fullmatch(path.name))
-    ]
-    last = max((step for step, _, _ in samples), default=0)
-    clips = sorted((number, path) for step, number, path in samples if step == last)[:_MOST_CLIPS]
-    clips = [(number, path) for number, path in clips if path.is_file()]
-    small = sum(path.stat().st_size for _, path in clips) <= _MOST_WAV_BYTES
-    sounds = [(number, *(("wav", _content(path)) if small else ("mpeg", _as_mp3(path)))) for number, path in clips]
-    return [Medium(f"sentence {number}", last, data_uri(f"audio/{kind}", sound)) for number, kind, sound in sounds]
+def first_and_last_clips(run: Path) -> list[Medium]:
+    """The sentences that were spoken last, each after itself as it was before the first step, if it was spoken then."""
+    found = [(_NAME.fullmatch(path.name), path) for path in (run / "samples").glob("*.wav") if path.is_file()]
+    samples = {(int(m[1]), int(m[2])): path for m, path in found if m}
+    last = max((step for step, _ in samples), default=0)
+    numbers = sorted(number for step, number in samples if step == last)
+    clips = [(n, step, samples[step, n]) for n in numbers for step in sorted({0, last}) if (step, n) in samples]
+    clips = clips[:_MOST_CLIPS]
+    small = sum(path.stat().st_size for _, _, path in clips) <= _MOST_WAV_BYTES
+    sounds = [(n, step, *(("wav", _content(path)) if small else ("mpeg", _as_mp3(path)))) for n, step, path in clips]
+    return [Medium(f"sentence {n}", step, data_uri(f"audio/{kind}", sound)) for n, step, kind, sound in sounds]
 
 
 def _as_mp3(path: Path) -> bytes:

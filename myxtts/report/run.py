@@ -17,7 +17,7 @@ from myxtts.doctor.history import Episode, History, explain
 from myxtts.errors import DiagnosisError
 from myxtts.report.buckets import bucket_card
 from myxtts.report.charts import Curve, curves
-from myxtts.report.judged import judged
+from myxtts.report.judged import Scores, judged, start_of
 from myxtts.report.machine import machine_card
 from myxtts.report.markup import Markup, join, tag
 from myxtts.report.page import card, folded, page, settings_table, table, write_page
@@ -51,7 +51,7 @@ def run_report(run: Path | str, progress: Callable[[], Any] = lambda: None) -> s
         run_tiles(data, past),
         _timeline_card(data, past),
         _devices_card(past),
-        _learning_card(data),
+        _learning_card(data, start_of(Path(run))),
         spoken_card(Path(run)),
         machine_card(data.machine, _machine(data), data.began),
         bucket_card(data.feed, data.steps),
@@ -68,6 +68,11 @@ def _facts(data: RunData) -> list[str]:
         f"model {model.get('size')}, {count(data.start['parameters'])} parameters" if "parameters" in data.start else ""
     )
     return [state, *([f"began {moment(data.began)}"] if data.began else []), *([size] if size else [])]
+
+
+def _began_as(data: RunData) -> str:
+    """The model that the run starts from."""
+    return str(data.start.get("config", {}).get("training", {}).get("start_from"))
 
 
 def _machine(data: RunData) -> dict[str, Any]:
@@ -142,7 +147,7 @@ def _numbers_table(steps: dict[str, Any]) -> Markup:
     return table(["steps", "wait", "longest", "compute", "waited", "loss"], rows)
 
 
-def _learning_card(data: RunData) -> Markup:
+def _learning_card(data: RunData, before: Scores) -> Markup:
     steps, checks, best = data.steps, data.validations, data.best
     at = [each["step"] for each in checks]
     pictures = [
@@ -162,7 +167,9 @@ def _learning_card(data: RunData) -> Markup:
         for each in checks[-_ROWS:]
     ]
     numbers = folded("Validations", table(["step", METRIC, "length, spoken / real"], rows)) if rows else None
-    return card("Learning", tag("div", *pictures, class_="grid"), numbers, judged(data.evaluations))
+    return card(
+        "Learning", tag("div", *pictures, class_="grid"), numbers, judged(data.evaluations, before, _began_as(data))
+    )
 
 
 def _events_card(data: RunData) -> Markup:

@@ -115,7 +115,7 @@ def _keep(data: RunData, kind: str, record: dict[str, Any]) -> None:
         data.events = [*data.events, record][-_MOST_EVENTS:]
     elif kind == "validation":
         data.validations.append(record)
-    elif kind == "evaluation":
+    elif kind == "evaluation" and "scores" in record:
         data.evaluations.append(record)
     elif kind == "report":
         data.report = record

@@ -1,17 +1,17 @@
-"""The card with what a run sounds and looks like: its last samples, spectrograms and alignments."""
+"""The card with what a run sounds and looks like: its last samples, and those of before; spectrograms, alignments."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from myxtts.report.markup import Markup, tag
-from myxtts.report.media import Medium, last_clips, last_pictures
+from myxtts.report.media import Medium, first_and_last_clips, last_pictures
 from myxtts.report.page import card
 from myxtts.report.wording import count
 
 
 def spoken_card(run: Path) -> Markup:
-    clips, (pictures, left_out) = last_clips(run), last_pictures(run)
+    clips, (pictures, left_out) = first_and_last_clips(run), last_pictures(run)
     if not clips and not pictures:
         return card("What it sounds like", tag("p", "No samples yet (training.sample_steps)."))
     sentences = list(
@@ -31,18 +31,19 @@ def spoken_card(run: Path) -> Markup:
         if left_out
         else None
     )
+    before = " Before: the model that it starts from." if any(clip.step == 0 for clip in clips) else ""
     return card(
         "What it sounds and looks like",
         tag("div", *columns, class_="grid"),
         missing,
-        note="The last samples of the run, spoken with the averaged weights.",
+        note=f"The last samples of the run, spoken with the averaged weights.{before}",
     )
 
 
 def _heard(clip: Medium) -> Markup:
-    return tag(
-        "audio", src=clip.source, controls="", preload="metadata", aria_label=f"{clip.name} at step {count(clip.step)}"
-    )
+    when = f"at step {count(clip.step)}" if clip.step else "before the training"
+    sound = tag("audio", src=clip.source, controls="", preload="metadata", aria_label=f"{clip.name} {when}")
+    return tag("figure", sound, tag("figcaption", when))
 
 
 def _seen(picture: Medium) -> Markup:

@@ -17,13 +17,11 @@ from myxtts.files import write_whole
 from myxtts.models.description import ModelDescription
 from myxtts.training.copies import Copies
 from myxtts.training.judging import GUARDS, Judging, check_is_heard, held_back
+from myxtts.training.run_log import START_SCORES
 from myxtts.training.samples import Samples
 from myxtts.training.start_from import starts_from_another
 
-START_SCORES = "start_scores.json"
 _GUARD_STEPS = 1000  # at least: hearing takes 5 s, as 30 steps of the small model do on two cores
-
-
 _UNGUARDED = "nobody watches whether this voice becomes worse than what it starts from"
 
 

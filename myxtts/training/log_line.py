@@ -32,6 +32,7 @@ _MACHINE = {
     "description": Maybe({"cpus": Maybe((None, COUNT)), "memory_bytes": Maybe((None, COUNT))}),
     "columns": _RANGES,
 }
+SCORES = Each(Each(_NUMBER))  # measure -> kind -> value
 # of lines of the kinds that have them
 _FIELDS: dict[str, Any] = {
     "time": _TIME,
@@ -45,6 +46,7 @@ _FIELDS: dict[str, Any] = {
     "why": str,
     "parameters": COUNT,
     "config": Each(Each(Any)),
+    "scores": SCORES,
     "feed": _FEED,
     "at": [(None, _TIME)],
     "traces_after_start": COUNT,

@@ -29,6 +29,7 @@ from myxtts.training.log_line import parse_line
 log = logging.getLogger(__name__)
 
 LOG = "log.jsonl"
+START_SCORES = "start_scores.json"  # what judges said of the model that a run starts from
 RESUME = "resume"
 _MANY = ("event", RESUME)  # kinds of which a step may have several; of all others the later line counts
 _OPENING = b'{"time":'

@@ -40,6 +40,7 @@ from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.setup import prepare_tensorflow
 from myxtts.training.signals import StopSignals
 from myxtts.training.source import Batch, DatasetSource, FeedSource, as_batch, source_of
+from myxtts.training.start_from import starts_from_another
 from myxtts.training.step import Step
 from myxtts.training.validate import METRIC, Validator
 
@@ -151,6 +152,8 @@ class XTTSTrainer:
         self._samples = None
         if self._crew.chief and self.training.sample_steps:
             self._samples = choose_samples(self.model, self._validation or self._source, self.run / "samples")
+            if self._at == 0 and starts_from_another(self.training):
+                self._samples.write(0, self._step.optimiser, self._recorder.board)  # to hear what it is made from
         if self._crew.chief and self._hearing.every:
             heard = self._source, self._validation, self._voice, Begun(self.run, self._at)
             self._hearing.judging = choose_judges(self.training, self.model, *heard, self._recorder.say)

@@ -49,6 +49,25 @@ def test_a_voice_is_always_compared_with_the_recording_and_its_copy(real):
     assert "real" in str(result)
 
 
+def test_a_voice_of_before_is_judged_beside_it(real):
+    """Also where the recordings say something else."""
+    judge = EachSound("distillmos", lambda audio, rate: {"distillmos": float(len(audio))})
+    ears = Intelligibility(lambda language: lambda audio, rate: "one" if len(audio) == 11025 else "one two")
+
+    def louder(sentence):
+        return SimpleNamespace(audio=np.ones(7000, np.float32), sample_rate=22050, mel=np.zeros((28, 80), np.float32))
+
+    sentences, judges = [Sentence("One two.", real)], [judge, ears]
+    result = evaluate(silence, sentences, judges, "griffin-lim", keep_clips=1, same_text=False, before=louder)
+    assert result.scores["distillmos"]["synthetic"] == 11025
+    assert result.scores["distillmos"]["before"] == 7000
+    assert result.scores["wer"] == {"synthetic": 0.5, "before": 0.0}
+    assert str(result).splitlines()[0].split() == ["1", "sentences", "before", "spoken", "copy", "real"]
+    assert not result.clips[0].mels["before"].any()  # as the model made it
+    alone = evaluate(silence, sentences, judges, "griffin-lim")
+    assert "before" not in str(alone) + str(alone.to_dict())
+
+
 def test_error_rates_are_over_all_words_and_scores_over_all_sentences(real):
     heard = iter(["one", "nine two three"])
     judges = [

@@ -27,6 +27,18 @@ def test_the_page_holds_every_number_sound_and_picture(tmp_path):
     assert len(text) < 700_000  # of 20 s the first 12 are taken along
 
 
+def test_a_voice_of_before_stands_first(tmp_path):
+    sounds = dict.fromkeys(("synthetic", "copy", "real", "before"), np.zeros(2000, np.float32))
+    scores = {"distillmos": SCORES["distillmos"] | {"before": 3.3}}
+    judged = evaluation(scores=scores, before=EVIL)
+    write_evaluation(tmp_path / "a.html", "runs/a", judged, [Heard("One.", "anna", sounds, {}, {})])
+    page = assert_harmless((tmp_path / "a.html").read_text(encoding="utf-8"))
+    assert "beforespokencopyreal" in page.text["judges"]
+    assert "3.302.503.904.50" in page.text["judges"]
+    labels = [value for element, name, value in page.attributes if (element, name) == ("audio", "aria-label")]
+    assert labels == ["before: One.", "spoken: One.", "copy: One.", "real: One."]
+
+
 def test_a_number_that_nobody_gave_is_a_dash(tmp_path):
     write_evaluation(tmp_path / "a.html", "runs/a", evaluation(), [])
     assert "\u2013" in (tmp_path / "a.html").read_text(encoding="utf-8")

@@ -211,6 +211,39 @@ def test_steps_that_are_not_finite_leave_gaps_and_a_warning(tmp_path):
     assert "nan" not in re.sub(r"<style>.*?</style>", "", page).lower()
 
 
+SCORES = {"wer": {"synthetic": 0.092, "copy": 0.03, "real": 0.053}, "similarity": {"synthetic": 0.861, "real": 0.913}}
+
+
+def judged_run(run, evaluations=()):
+    """It starts from the base voice, which the judges have heard."""
+    config = XTTSConfig().to_dict()
+    config["training"]["start_from"] = "base"
+    judged = [{"kind": "evaluation", "step": at, "scores": scores} for at, scores in evaluations]
+    write_log(run, [{"kind": "start", "step": 0, "config": config}, *(step(n) for n in range(1, 30)), *judged])
+    (run / "start_scores.json").write_text(json.dumps(SCORES))
+    return run
+
+
+def test_what_a_run_starts_from_is_judged_beside_it_and_the_recordings(tmp_path):
+    later = {"wer": {"synthetic": 0.039, "real": 0.053}, "similarity": {"synthetic": "NaN", "real": 0.913}}
+    page = Reader(run_report(judged_run(tmp_path / "run", [(20, SCORES), (29, later)]))).close_all()
+    rows = "stepwersimilaritybefore (base)0.0920.86200.0920.86290.039\u2013recordings0.0530.91"
+    assert page.text["judged"].replace(" ", "") == rows.replace(" ", "")
+
+
+def test_what_a_run_starts_from_is_shown_before_the_first_evaluation(tmp_path):
+    page = Reader(run_report(judged_run(tmp_path / "run")))
+    assert "before (base)" in page.text["judged"]
+    assert "0.91" in page.text["judged"]
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "[" * 100_000, '{"wer": 3}', json.dumps({"wer": {"real": EVIL}})])
+def test_scores_of_the_start_that_are_none_are_left_out(tmp_path, content):
+    run = judged_run(tmp_path / "run")
+    (run / "start_scores.json").write_text(content)
+    assert "judged" not in assert_harmless(run_report(run)).text
+
+
 # ---- small ----------------------------------------------------------------------------------------------------------
 
 
@@ -220,6 +253,7 @@ def test_ten_thousand_steps_are_below_three_megabytes(long_page):
 
 def test_long_samples_are_made_smaller(tmp_path):
     run = write_long_run(tmp_path / "run", steps=300, clips=8, clip_seconds=30.0)  # 10.6 MB as they are
+    write_long_run(run, steps=0, clips=8, clip_seconds=30.0)
     path = write_run_report(run, tmp_path / "page.html")
     assert path.stat().st_size < 3_000_000
     assert path.read_text().count("data:audio/mpeg;base64,") == 8
@@ -231,6 +265,22 @@ def test_only_the_last_samples_are_taken_along(tmp_path):
     text = run_report(run)
     assert text.count("data:audio/wav;base64,") == 2
     assert "sentence 1 at step 300" in text
+
+
+def test_samples_of_before_are_played_beside_the_last(tmp_path):
+    run = write_long_run(tmp_path / "run", steps=300, clips=3)
+    write_long_run(run, steps=0, clips=2)
+    write_long_run(run, steps=200)
+    page = assert_harmless(run_report(run))
+    labels = [value for element, name, value in page.attributes if (element, name) == ("audio", "aria-label")]
+    first = [f"sentence {number} {when}" for number in (1, 2) for when in ("before the training", "at step 300")]
+    assert labels == [*first, "sentence 3 at step 300"]
+
+
+def test_samples_of_before_alone_are_played(tmp_path):
+    text = run_report(write_long_run(tmp_path / "run", steps=0))
+    assert text.count("data:audio/wav;base64,") == 2
+    assert "Before: the model that it starts from." in text
 
 
 def test_pictures_come_from_the_board_the_newest_of_each(tmp_path):

@@ -313,6 +313,28 @@ def test_a_plain_dataset_of_four_tensors_trains_the_real_model(tmp_path, monkeyp
     assert [record.message for record in caplog.records if "a plain dataset from its beginning" in record.message]
 
 
+def test_what_a_run_starts_from_is_heard_once_before_the_first_step(tmp_path, monkeypatch):
+    monkeypatch.setitem(sizes.SIZES, "tiny", SMALL)
+    data, model = tf.data.Dataset.from_tensor_slices(four(make_batch(4, 32, 8))).batch(2), make_model()
+    begun = {"model": model, "start_from": "base", "sample_steps": 3, "enable_graph_mode": False}
+    own, spoken_by = model.synthesize, []
+
+    def synthesize(*arguments):
+        spoken_by.append(weights.weights_of(model)[model.decoder.leave.kernel.path])
+        return own(*arguments)
+
+    monkeypatch.setattr(model, "synthesize", synthesize)
+    start = weights.weights_of(model)[model.decoder.leave.kernel.path]
+    train(tmp_path, data, steps=2, **begun)
+    spoken = sorted((tmp_path / "samples").iterdir())
+    assert [path.name for path in spoken] == ["step-0-1.wav", "step-0-2.wav"]
+    assert all(np.array_equal(weight, start) for weight in spoken_by)
+    spoken[0].write_bytes(b"of before")
+    train(tmp_path, data, steps=3, **begun)
+    assert spoken[0].read_bytes() == b"of before"
+    assert len(list((tmp_path / "samples").iterdir())) == 4
+
+
 def test_a_dataset_without_end_trains_and_is_no_validation(tmp_path):
     assert train(tmp_path / "a", plain(-1), model=StandInModel(describe()), steps=4, validation_steps=2)["step"] == 4
     with pytest.raises(TrainingError, match="repeats without end"):
