@@ -42,6 +42,7 @@ Path_ = str | os.PathLike[str]
 class Reference(NamedTuple):
     crops: NDArray[np.float32]  # [crops, frames, mels]
     lengths: NDArray[np.int32]  # [crops]
+    warnings: tuple[str, ...] = ()  # what speaks against a recording that was read
 
 
 AnyReference = Path_ | Sequence[Path_] | Reference
@@ -65,10 +66,14 @@ def read_references(paths: Path_ | Sequence[Path_], model: ModelDescription) -> 
     if not paths:
         raise SpeechError("found an empty list of reference recordings, expected at least one file")
     prepared = AudioSettings.of(model.audio, min_seconds=0.0, max_seconds=_MOST_SECONDS)
-    return make_reference((_read(path, prepared) for path in paths), model.reference_frames)
+    warnings: list[str] = []
+    reference = make_reference((_read(path, prepared, warnings) for path in paths), model.reference_frames)
+    for warning in warnings:
+        log.warning("%s", warning)
+    return reference._replace(warnings=tuple(warnings))
 
 
-def _read(path: Path_, settings: AudioSettings) -> NDArray[np.float32]:
+def _read(path: Path_, settings: AudioSettings, warnings: list[str]) -> NDArray[np.float32]:
     try:
         clip = load_clip(path, settings)
     except RowError as error:
@@ -77,10 +82,11 @@ def _read(path: Path_, settings: AudioSettings) -> NDArray[np.float32]:
         ) from None
     _expect_enough(len(clip), "of sound", path)
     mel = log_mel(clip)
-    doubt = _doubt(clip, mel)
-    if doubt:
-        log.warning("the reference %s hardly sounds like speech: %s; give a clean recording of one person, 3 to 10 s "
-                    "are best", os.fspath(path), doubt)  # fmt: skip
+    if doubt := _doubt(clip, mel):
+        warnings.append(
+            f"the reference {os.fspath(path)} hardly sounds like speech: {doubt}; give a clean recording of one "
+            "person, 3 to 10 s are best"
+        )
     spoken = voice_frames(mel)
     _expect_enough(len(spoken) * HOP_SAMPLES, "of speech besides its pauses", path)
     return spoken

@@ -25,13 +25,27 @@ _ERROR = {
         }
     },
 }
+_ADDED = {
+    "type": "object",
+    "required": ["id", "name", "model", "consent", "created_at", "seconds", "warnings"],
+    "properties": {
+        **dict.fromkeys(("id", "object", "name", "model", "consent"), _TEXT),
+        "created_at": {"type": "integer"},
+        "seconds": {"type": "number", "description": "of the clip that the model heard"},
+        "warnings": {
+            "type": "array",
+            "items": _TEXT,
+            "description": "what speaks against the clip, as that it hardly sounds like speech; often empty",
+        },
+    },
+}
 
 
 def describe(most_chars: int, models: list[str]) -> dict[str, Any]:
     """Of a server with these models."""
     voices = {
         "get": _route("the voices", _json({})),
-        "post": _route("add a voice", {"201": _body(_json({}))}, _upload()),
+        "post": _route("add a voice", {"201": _body(_json(_ADDED))}, _upload()),
     }
     name = {"name": "name", "in": "path", "required": True, "schema": _TEXT}
     return {

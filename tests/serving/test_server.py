@@ -1,12 +1,14 @@
 """`myxtts serve` as programs use it: by the official client of OpenAI, by Wyoming's, and by clients that misbehave."""
 
 import asyncio
+import io
 import json
 import socket
 import warnings
 
 import numpy as np
 import pytest
+import soundfile
 from corpora import write_tone
 from serving.client import ask, form, samples
 from serving.conftest import end_server, start_server
@@ -151,6 +153,19 @@ def test_a_voice_is_added_used_and_deleted(server, client, spoken, clip):
     assert ask(server.port, "DELETE", "/v1/audio/voices/tom").json["deleted"] is True
     assert not [*server.voices.iterdir()]
     assert ask(server.port, "DELETE", "/v1/audio/voices/tom").status == 404
+
+
+def test_a_clip_of_noise_is_taken_with_a_warning(models, tmp_path):
+    sound, noise = io.BytesIO(), 0.1 * np.random.default_rng(0).standard_normal(3 * 22_050)
+    soundfile.write(sound, noise, 22_050, format="WAV")
+    server = start_server(models, tmp_path)
+    added = add(server, sound.getvalue(), name="hiss", consent="nobody's voice")
+    (warning,) = added.json["warnings"]
+    assert added.status == 201
+    assert warning.startswith("the reference clip hardly sounds like speech: its level does not change")
+    described = ask(server.port, "GET", "/openapi.json").json["paths"]["/v1/audio/voices"]["post"]["responses"]["201"]
+    assert set(described["content"]["application/json"]["schema"]["properties"]) == set(added.json)
+    assert f"the voice hiss was added, but {warning}" in end_server(server)
 
 
 def test_bad_uploads_are_refused_and_leave_nothing(server, clip):
