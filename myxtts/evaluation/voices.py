@@ -21,11 +21,12 @@ from myxtts.errors import RowError, SpeechError
 from myxtts.evaluation.clip import Audio, Sentence
 from myxtts.evaluation.judges import Similarity
 from myxtts.features.audio import AudioSettings, load_clip, to_float
+from myxtts.inference.reference import MOST_SECONDS, why_unusable
 
 _SOUNDS = frozenset({".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a"})
 _MANIFESTS = frozenset({".csv", ".tsv", ".jsonl"})
 _GALLERY_CLIPS = 4
-_SETTINGS = AudioSettings(max_seconds=600.0)
+_SETTINGS = AudioSettings(min_seconds=0.0, max_seconds=MOST_SECONDS)
 
 
 class Person(NamedTuple):
@@ -71,11 +72,15 @@ def _sounds(folder: Path) -> list[Path]:
 
 
 def _person(name: str, paths: Sequence[Path]) -> Person:
-    try:
-        clips = [to_float(load_clip(path, _SETTINGS)) for path in paths[: 1 + _GALLERY_CLIPS]]
-    except RowError as error:
-        raise SpeechError(f"a recording of the voice '{name}' cannot be used: {error}; remove or replace it") from None
+    clips = [_clip(name, path) for path in paths[: 1 + _GALLERY_CLIPS]]
     return Person(name, paths[0], clips[0], clips[1:] or clips)
+
+
+def _clip(name: str, path: Path) -> Audio:
+    try:
+        return to_float(load_clip(path, _SETTINGS))
+    except RowError as error:
+        raise SpeechError(f"{path}, a recording of the voice '{name}', {why_unusable(error)}") from None
 
 
 def sentences_for(people: Sequence[Person], texts: Sequence[str], each: int, language: str) -> list[Sentence]:

@@ -22,7 +22,7 @@ from myxtts.models.format import VOICE
 _CLIP_CROPS = 8
 _MOST_CROPS = 4096
 _LEAST_SECONDS = 0.5
-_MOST_SECONDS = 600.0
+MOST_SECONDS = 600.0
 # Speech comes and goes: the level of its frames (log-mel, mean over the bins) has a spread of 0.65 nepers at the least
 # over 240 clips of 140 speakers, median 1.4. Noise has 0.05, a chord 0.4.
 _LEAST_SPREAD = 0.5
@@ -65,7 +65,7 @@ def read_references(paths: Path_ | Sequence[Path_], model: ModelDescription) -> 
         paths = [paths]
     if not paths:
         raise SpeechError("found an empty list of reference recordings, expected at least one file")
-    prepared = AudioSettings.of(model.audio, min_seconds=0.0, max_seconds=_MOST_SECONDS)
+    prepared = AudioSettings.of(model.audio, min_seconds=0.0, max_seconds=MOST_SECONDS)
     warnings: list[str] = []
     reference = make_reference((_read(path, prepared, warnings) for path in paths), model.reference_frames)
     for warning in warnings:
@@ -77,9 +77,7 @@ def _read(path: Path_, settings: AudioSettings, warnings: list[str]) -> NDArray[
     try:
         clip = load_clip(path, settings)
     except RowError as error:
-        raise SpeechError(
-            f"the reference {os.fspath(path)} cannot be used: {error}; give a recording of speech, 3 to 10 s are best"
-        ) from None
+        raise SpeechError(f"the reference {os.fspath(path)} {why_unusable(error)}") from None
     _expect_enough(len(clip), "of sound", path)
     mel = log_mel(clip)
     if doubt := _doubt(clip, mel):
@@ -90,6 +88,13 @@ def _read(path: Path_, settings: AudioSettings, warnings: list[str]) -> NDArray[
     spoken = voice_frames(mel)
     _expect_enough(len(spoken) * HOP_SAMPLES, "of speech besides its pauses", path)
     return spoken
+
+
+def why_unusable(error: RowError) -> str:
+    """A clip that is too long is told the limit of a corpus, a setting: whoever gives one recording has none."""
+    if error.reason == "too_long":
+        return f"has more than {MOST_SECONDS / 60:g} minutes, the most that is read: cut 3 to 10 s of speech out of it"
+    return f"cannot be used: {error}; give a recording of speech, 3 to 10 s are best"
 
 
 def _doubt(clip: NDArray[np.int16], mel: NDArray[np.float32]) -> str:

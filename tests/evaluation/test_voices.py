@@ -51,7 +51,7 @@ def test_what_is_no_folder_of_voices_is_said(tmp_path):
     with pytest.raises(SpeechError, match="found 1 voices .* expected at least 2"):
         find_people(tmp_path)
     (tmp_path / "ben_1.wav").write_bytes(b"nothing")
-    with pytest.raises(SpeechError, match="the voice 'ben' cannot be used: .*remove or replace it"):
+    with pytest.raises(SpeechError, match="ben_1.wav, a recording of the voice 'ben', cannot be used: .*3 to 10 s"):
         find_people(tmp_path)
 
 

@@ -73,6 +73,12 @@ def test_pauses_are_left_out_and_what_is_said_is_not(read):
     assert loud.mean() > 0.8
 
 
+def test_a_long_recording_is_refused_in_the_words_of_who_gave_it(read):
+    long = np.broadcast_to(np.float32(0.1), 601 * RATE)
+    with pytest.raises(SpeechError, match=r"clip\.wav has more than 10 minutes.*: cut 3 to 10 s of speech") as refusal:
+        read(long)
+    assert "data." not in str(refusal.value)
+
 def test_clicks_in_silence_are_too_short_to_be_a_voice(read):
     click = 0.3 * np.hanning(RATE // 10) * np.random.default_rng(3).normal(size=RATE // 10)
     silence = np.zeros(4 * RATE)
