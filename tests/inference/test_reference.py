@@ -79,6 +79,7 @@ def test_a_long_recording_is_refused_in_the_words_of_who_gave_it(read):
         read(long)
     assert "data." not in str(refusal.value)
 
+
 def test_clicks_in_silence_are_too_short_to_be_a_voice(read):
     click = 0.3 * np.hanning(RATE // 10) * np.random.default_rng(3).normal(size=RATE // 10)
     silence = np.zeros(4 * RATE)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 from corpora import write_tone
-from serving.client import ask, form, samples
+from serving.client import ask, comment, form, samples
 from serving.conftest import end_server, start_server
 
 from myxtts.serving.encoding import formats
@@ -18,6 +18,7 @@ from myxtts.serving.encoding import formats
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of what they import: pydantic, audioop
     import openai
+    from wyoming.audio import AudioStart
     from wyoming.info import Describe, Info
 
 pytestmark = pytest.mark.slow  # TensorFlow is loaded twice, here and in the server
@@ -53,6 +54,8 @@ def test_it_is_what_the_synthesizer_says(models, spoken):
 def test_every_format_holds_all_of_it(client, spoken, kind):
     answer = client.audio.speech.create(model="anna", voice="default", input=TEXT, response_format=kind)
     decoded, rate = samples(kind, answer.content)
+    assert answer.response.headers["X-Synthetic-Speech"] == "MyXTTS"
+    assert kind == "pcm" or comment(kind, answer.content) == "Synthetic speech made with MyXTTS"
     assert len(spoken) / 22_050 <= len(decoded) / rate + 1e-3 < len(spoken) / 22_050 + 0.15
 
 
@@ -212,7 +215,9 @@ def talk(port: int, *events, last: str) -> list:
 
 def sound_of(events) -> np.ndarray:
     assert [event.type for event in events if event.type != "audio-chunk"][:2] == ["audio-start", "audio-stop"]
-    assert events[0].data == {"rate": 22_050, "width": 2, "channels": 1}
+    note = {"comment": "Synthetic speech made with MyXTTS"}
+    assert events[0].data == {"rate": 22_050, "width": 2, "channels": 1} | note
+    assert AudioStart.from_event(events[0]).rate == 22_050  # what clients do not know harms none
     return np.frombuffer(b"".join(event.payload or b"" for event in events), "<i2")
 
 
