@@ -106,17 +106,21 @@ def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
 
 def _tell(arguments: argparse.Namespace, evaluation: Any, subject: Any, judges: Any) -> Result:
     from myxtts.evaluation.subjects import matrix_heard
+    from myxtts.evaluation.voices import across_languages
 
     matrix = None if subject.same_text else matrix_heard(judges)
-    answer = evaluation.to_dict()
+    answer, across = evaluation.to_dict(), None
     if matrix is not None:
         names, values = matrix
         answer["matrix"] = {"voices": list(names), "similarity": values.round(4).tolist()}
+        across = across_languages(names, values, subject.languages_of, subject.languages[0])
+    if across is not None:
+        answer["across_languages"] = across._asdict()
     if arguments.plot:
         _draw(arguments.plot, evaluation.clips[0], matrix)
     if arguments.html:
         _write_page(arguments, answer, evaluation.clips, matrix)
-    return 0, answer, str(evaluation)
+    return 0, answer, str(evaluation) if across is None else f"{evaluation}\n{across}"
 
 
 def _draw(path: Path, clip: Any, matrix: Any) -> None:

@@ -49,11 +49,12 @@ def _judges_card(evaluation: Mapping[str, Any]) -> Markup:
         (MEASURES[key].title, *(_number(key, kinds.get(kind)) for kind in _KINDS), _BETTER[MEASURES[key].better])
         for key, kinds in evaluation["scores"].items()
     ]
+    notes = [tag("p", f"{MEASURES[key].title}: {note}", class_="note") for key, note in evaluation["notes"].items()]
     missing = [tag("p", f"Not installed: {how}", class_="note") for how in evaluation["missing"].values()]
     note = (
         "Copy is the recording's mel through the same vocoder: real to copy is lost by it, copy to spoken by the model."
     )
-    return card("Judges", table(["", *_KINDS.values(), ""], rows, words=(4,), id="judges"), *missing, note=note)
+    return card("Judges", table(["", *_KINDS.values(), ""], rows, words=(4,), id="judges"), *notes, *missing, note=note)
 
 
 def _number(key: str, value: float | None) -> str | None:
