@@ -18,6 +18,7 @@ def add(verbs: Any) -> None:
         "  myxtts evaluate --model runs/anna --data voice.cache\n"
         "  myxtts evaluate --model runs/anna --data voice.cache --sentences 100 --html heard.html\n"
         "  myxtts evaluate --model runs/anna --data voice.cache --judges distillmos,intelligibility --json\n"
+        "  myxtts evaluate --model runs/anna --data voice.cache --others other-people/\n"
         "  myxtts evaluate --model base --data ten-minutes/ --val-data held-back/\n"
         "  myxtts evaluate --model runs/many --voices unseen/ --plot matrix.png")  # fmt: skip
     parser.add_argument("--model", metavar="RUN", type=Path, required=True,
@@ -32,6 +33,8 @@ def add(verbs: Any) -> None:
                         help="as given to train: what is spoken; clips of --data show who speaks")  # fmt: skip
     parser.add_argument("--voices", metavar="DIR", type=Path,
                         help="unseen voices: a folder for each, VOICE_1.wav ..., or a manifest")  # fmt: skip
+    parser.add_argument("--others", metavar="DIR", type=Path,
+                        help="with --data: people to be told apart from, in the shapes of --voices")  # fmt: skip
     parser.add_argument("--sentences", metavar="N", type=positive,
                         help=f"how many (default {_SENTENCES}; {_EACH_VOICE} for each of --voices)")  # fmt: skip
     parser.add_argument("--judges", metavar="NAMES",
@@ -48,13 +51,10 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    if arguments.data is None and arguments.voices is None:
-        raise UsageError("give --data CACHE, --voices DIR or both")
-    if arguments.val_data is not None and (arguments.data is None or arguments.voices is not None):
-        raise UsageError("--val-data goes with --data, whose clips show its speakers, and without --voices")
+    _check(arguments)
     from myxtts.evaluation.evaluate import evaluate
     from myxtts.evaluation.judges import find_judges
-    from myxtts.evaluation.subjects import cache_subject, voices_subject
+    from myxtts.evaluation.subjects import beside_others, cache_subject, voices_subject
     from myxtts.inference.speakers import find_speaker, load_speaker
     from myxtts.inference.vocoder import default_vocoder, find_vocoder
 
@@ -68,6 +68,8 @@ def run(arguments: argparse.Namespace) -> Result:
     else:
         cache, rows, others, clips = held_out
         subject = cache_subject(synthesizer, cache, rows, others, arguments.sentences or _SENTENCES, clips)
+    if arguments.others:
+        subject = beside_others(subject, arguments.others)
     names = arguments.judges.split(",") if arguments.judges else None
     judges, missing = find_judges(names, subject.gallery, subject.languages, arguments.whisper)
     with progress_bar(len(subject.sentences), "listening", "sentence") as bar:
@@ -82,6 +84,15 @@ def run(arguments: argparse.Namespace) -> Result:
         )
     evaluation.missing = missing
     return _tell(arguments, evaluation, subject, judges)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.data is None and arguments.voices is None:
+        raise UsageError("give --data CACHE, --voices DIR or both")
+    if arguments.val_data is not None and (arguments.data is None or arguments.voices is not None):
+        raise UsageError("--val-data goes with --data, whose clips show its speakers, and without --voices")
+    if arguments.others is not None and arguments.voices is not None:
+        raise UsageError("--others goes with --data: the voices of --voices are told apart from each other")
 
 
 def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:

@@ -19,6 +19,11 @@ from myxtts.features.audio import to_float
 from myxtts.features.mel import SAMPLE_RATE
 
 Ears = Callable[[str], Recogniser]  # for a language
+_NOBODY = (
+    "missing, as the data has one speaker: give --others DIR with recordings of other people, best in the same "
+    "language and recorded in the same way"
+)
+
 Gallery = Mapping[str, Sequence[NDArray[Any]]]  # speaker -> recordings of that speaker that no clip is made of
 
 
@@ -91,11 +96,13 @@ class Similarity:
 
     def notes(self) -> dict[str, str]:
         """What the numbers leave out, by measure."""
-        if not self._single:
-            return {}
-        voices = len({speaker for speaker, _ in self.heard})
-        found = f"{len(self._single)} of {voices} voices have one clip, which says nothing beside itself"
-        return {"similarity": f"{found}: they count in spoken alone; give each a second clip"}
+        told, voices = {}, len({speaker for speaker, _ in self.heard})
+        if self._single:
+            found = f"{len(self._single)} of {voices} voices have one clip, which says nothing beside itself"
+            told["similarity"] = f"{found}: they count in spoken alone; give each a second clip"
+        if voices and len(self.known) == 1:
+            told["similarity_others"] = _NOBODY
+        return told
 
     def nearness(self, audio: Audio) -> dict[str, float]:
         """How similar a sound is to each speaker: the mean over that speaker's recordings."""

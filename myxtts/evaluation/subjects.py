@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,15 @@ def voices_subject(
 
     gallery, languages = {each.name: each.others for each in people}, {each.name: each.language for each in people}
     return Subject(sentences, speak, gallery, same_text=False, languages_of=languages)
+
+
+def beside_others(subject: Subject, place: Path) -> Subject:
+    """Compared with the voices of a folder, too."""
+    strangers = {person.name: person.others for person in find_people(place, least=1)}
+    for name in strangers.keys() & subject.gallery.keys():
+        raise SpeechError(f"{place} has a voice '{name}', as the data has: leave it out if it is the same person, "
+                          "or rename it")  # fmt: skip
+    return replace(subject, gallery={**subject.gallery, **strangers})
 
 
 def _held_out_texts(cache: Cache, rows: NDArray[np.int64], language: str) -> list[str]:

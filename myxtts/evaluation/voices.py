@@ -39,13 +39,13 @@ class Person(NamedTuple):
     language: str = ""  # as a manifest names it
 
 
-def find_people(place: Path) -> list[Person]:
+def find_people(place: Path, least: int = 2) -> list[Person]:
     """At least two: with one there is nobody to be told apart from."""
     files, languages = _files(place)
     files = {name: paths for name, paths in files.items() if paths}
-    if len(files) < 2:
+    if len(files) < least:
         raise SpeechError(
-            f"found {len(files)} voices in {place}, expected at least 2: a folder for each voice, files named "
+            f"found {len(files)} voices in {place}, expected at least {least}: a folder for each voice, files named "
             "VOICE_1.wav, VOICE_2.wav ..., or a manifest with speakers"
         )
     return [_person(name, paths, languages.get(paths[0], "")) for name, paths in sorted(files.items())]

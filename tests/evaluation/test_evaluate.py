@@ -116,6 +116,15 @@ def test_similarity_is_told_beside_other_speakers():
     assert not judge.notes()
 
 
+def test_a_lone_speaker_is_said_to_have_nobody_to_be_told_apart_from():
+    anna = np.array([1, 0, 0], np.float32)
+    judge = Similarity(lambda audio, rate: audio, {"anna": [anna, anna]})
+    assert not judge.notes()
+    assert set(judge(Clip("a", {"synthetic": anna, "real": anna}, speaker="anna"))) == {"similarity"}
+    assert set(judge.notes()) == {"similarity_others"}
+    assert "give --others DIR" in judge.notes()["similarity_others"]
+
+
 def test_the_only_clip_of_a_voice_is_not_compared_with_itself():
     anna, ben = np.array([1, 0, 0], np.float32), np.array([0, 1, 0], np.float32)
     judge = Similarity(lambda audio, rate: audio, {"anna": [anna], "ben": [ben, ben]})
