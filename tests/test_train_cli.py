@@ -369,7 +369,7 @@ def test_evaluate_prints_draws_and_writes_what_the_judges_said(voice, corpus, tm
     ask("pack", corpus, "--set", "data.text_tokens=characters")
     result = json.loads(ask("evaluate", "--model", voice, "--data", corpus, *judges, *places, "--sentences", 2,
                           "--json").out)  # fmt: skip
-    assert set(result) == {"sentences", "scores", "missing", "rows"}
+    assert set(result) == {"sentences", "scores", "missing", "notes", "rows"}
     assert (result["sentences"], result["missing"]) == (2, {})
     assert set(result["scores"]) == {"mcd_db", "pitch_error", "voicing_error", "duration_ratio", "duration_error",
                                    "sharpness_bins", "sharpness_time", "rtf"}  # fmt: skip
@@ -409,8 +409,36 @@ def test_evaluate_tells_who_sounds_like_whom(voice, corpus, tmp_path, ask, small
     judge = ("--vocoder", "griffin-lim", "--judges", "similarity")
     result = json.loads(ask("evaluate", "--model", voice, *places, *judge, "--sentences", 1,
                           "--json").out)  # fmt: skip
+    assert not result["notes"]
+    assert "across_languages" not in result
     assert result["matrix"]["voices"] == ["v0", "v1"]
     assert np.array(result["matrix"]["similarity"]).shape == (2, 2)
     assert set(result["scores"]) == {"similarity", "similarity_others", "above_others", "nearest"}
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
     assert "Who sounds like whom" in (tmp_path / "m.html").read_text(encoding="utf-8")
+
+
+def test_evaluate_tells_of_voices_of_other_languages_and_of_single_clips(
+    voice, corpus, tmp_path, ask, small, monkeypatch
+):
+    """The encoder hears the same voice in everything, so that none is nearer to itself."""
+    wavs = corpus / "wavs"
+    rows = [("anna", "en-us", 0), ("anna", "en-us", 1), ("ben", "de", 2)]
+    lines = [f"{wavs / f'utt{n:05d}.wav'},One.,{speaker},{language}\n" for speaker, language, n in rows]
+    (tmp_path / "voices.csv").write_text("audio,text,speaker,language\n" + "".join(lines), encoding="utf-8")
+    monkeypatch.setattr("myxtts.evaluation.speaker.SpeakerEncoder", lambda: lambda audio, rate: np.ones(1))
+    words = ("evaluate", "--model", voice, "--voices", tmp_path / "voices.csv", "--vocoder", "griffin-lim")
+    words += ("--judges", "similarity", "--sentences", 1, "--html", tmp_path / "a.html")
+    result = json.loads(ask(*words, "--json").out)
+    assert result["across_languages"] == {
+        "language": "en-us", "voices": 1, "speakers": 1, "above_every_speaker": 0.0, "above_their_mean": 0.0
+    }  # fmt: skip
+    assert result["notes"]["similarity"].startswith("1 of 2 voices have one clip")
+    assert [set(row["scores"]["similarity"]) for row in result["rows"]] == [
+        {"synthetic", "real", "copy"},
+        {"synthetic"},
+    ]
+    assert "1 of 2 voices have one clip" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    said = ask(*words).out
+    assert "similarity to the same speaker: 1 of 2 voices have one clip" in said
+    assert "1 voices of other languages speak en-us; share nearer to themselves: 0.00" in said

@@ -20,6 +20,7 @@ def add(verbs: Any) -> None:
         "  myxtts evaluate --model runs/anna --data voice.cache --sentences 100 --html heard.html\n"
         "  myxtts evaluate --model runs/anna --data voice.cache --judges distillmos,intelligibility --json\n"
         "  myxtts evaluate --model runs/anna --before base --data voice.cache --html heard.html\n"
+        "  myxtts evaluate --model runs/anna --data voice.cache --others other-people/\n"
         "  myxtts evaluate --model base --data ten-minutes/ --val-data held-back/\n"
         "  myxtts evaluate --model runs/many --voices unseen/ --plot matrix.png")  # fmt: skip
     parser.add_argument("--model", metavar="RUN", type=Path, required=True,
@@ -36,6 +37,8 @@ def add(verbs: Any) -> None:
                         help="as given to train: what is spoken; clips of --data show who speaks")  # fmt: skip
     parser.add_argument("--voices", metavar="DIR", type=Path,
                         help="unseen voices: a folder for each, VOICE_1.wav ..., or a manifest")  # fmt: skip
+    parser.add_argument("--others", metavar="DIR", type=Path,
+                        help="with --data: people to be told apart from, in the shapes of --voices")  # fmt: skip
     parser.add_argument("--sentences", metavar="N", type=positive,
                         help=f"how many (default {_SENTENCES}; {_EACH_VOICE} for each of --voices)")  # fmt: skip
     parser.add_argument("--judges", metavar="NAMES",
@@ -52,15 +55,15 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    if arguments.data is None and arguments.voices is None:
-        raise UsageError("give --data CACHE, --voices DIR or both")
-    if arguments.val_data is not None and (arguments.data is None or arguments.voices is not None):
-        raise UsageError("--val-data goes with --data, whose clips show its speakers, and without --voices")
+    _check(arguments)
     from myxtts.evaluation.evaluate import evaluate
     from myxtts.evaluation.judges import find_judges
+    from myxtts.evaluation.subjects import beside_others
 
     held_out: Any = _held_out(arguments) if arguments.data else None
     subject, vocoder = _subject(arguments, arguments.model, arguments.language, held_out)
+    if arguments.others:
+        subject = beside_others(subject, arguments.others)
     before = _before(arguments, next(iter(subject.languages), None), held_out)
     names = arguments.judges.split(",") if arguments.judges else None
     judges, missing = find_judges(names, subject.gallery, subject.languages, arguments.whisper)
@@ -103,6 +106,15 @@ def _before(arguments: argparse.Namespace, language: str | None, held_out: Any) 
     return lambda sentence: subject.speak(sentence, vocoder)
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.data is None and arguments.voices is None:
+        raise UsageError("give --data CACHE, --voices DIR or both")
+    if arguments.val_data is not None and (arguments.data is None or arguments.voices is not None):
+        raise UsageError("--val-data goes with --data, whose clips show its speakers, and without --voices")
+    if arguments.others is not None and arguments.voices is not None:
+        raise UsageError("--others goes with --data: the voices of --voices are told apart from each other")
+
+
 def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
     """The cache, the rows that were held back from training, those whose clips show a voice, and their cache."""
     import numpy as np
@@ -125,19 +137,23 @@ def _held_out(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
 
 def _tell(arguments: argparse.Namespace, evaluation: Any, subject: Any, judges: Any) -> Result:
     from myxtts.evaluation.subjects import matrix_heard
+    from myxtts.evaluation.voices import across_languages
 
     matrix = None if subject.same_text else matrix_heard(judges)
-    answer = evaluation.to_dict()
+    answer, across = evaluation.to_dict(), None
     if arguments.before:
         answer["before"] = str(arguments.before)
     if matrix is not None:
         names, values = matrix
         answer["matrix"] = {"voices": list(names), "similarity": values.round(4).tolist()}
+        across = across_languages(names, values, subject.languages_of, subject.languages[0])
+    if across is not None:
+        answer["across_languages"] = across._asdict()
     if arguments.plot:
         _draw(arguments.plot, evaluation.clips[0], matrix)
     if arguments.html:
         _write_page(arguments, answer, evaluation.clips, matrix)
-    return 0, answer, str(evaluation)
+    return 0, answer, str(evaluation) if across is None else f"{evaluation}\n{across}"
 
 
 def _draw(path: Path, clip: Any, matrix: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from myxtts.errors import SpeechError
 from myxtts.evaluation.clip import BEFORE, COPY, KINDS, REAL, SYNTHETIC, Clip, Judge, Scores, Sentence, Sound, make_clip
+from myxtts.evaluation.judges import Similarity
 from myxtts.evaluation.measures import MEASURES
 from myxtts.evaluation.words import spoken_words
 from myxtts.features.mel import SAMPLE_RATE
@@ -36,6 +37,7 @@ class Evaluation:
     rows: list[Row]
     clips: list[Clip] = field(default_factory=list)  # the first few, to be heard
     missing: dict[str, str] = field(default_factory=dict)  # judge -> how to get it
+    notes: dict[str, str] = field(default_factory=dict)  # measure -> what it leaves out, and the cure
 
     @property
     def scores(self) -> Scores:
@@ -51,7 +53,8 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         rows = [asdict(row) for row in self.rows]
-        return {"sentences": len(rows), "scores": self.scores, "missing": self.missing, "rows": rows}
+        told = {"sentences": len(rows), "scores": self.scores, "missing": self.missing, "notes": self.notes}
+        return {**told, "rows": rows}
 
     def __str__(self) -> str:
         titles = {kind: title for kind, title in _TITLES.items() if kind in self.rows[0].seconds}
@@ -59,6 +62,7 @@ class Evaluation:
         for key, kinds in self.scores.items():
             cells = (f"{kinds[kind]:9.{MEASURES[key].digits}f}" if kind in kinds else f"{'':9}" for kind in titles)
             lines.append(f"{MEASURES[key].title:<38}{''.join(cells)}".rstrip())
+        lines += [f"{MEASURES[key].title}: {note}" for key, note in self.notes.items()]
         lines += [f"not installed: {judge} ({how})" for judge, how in self.missing.items()]
         return "\n".join(lines)
 
@@ -87,6 +91,9 @@ def evaluate(
             progress(evaluation.rows[-1])
     if not evaluation.rows:
         raise SpeechError("there is no sentence to evaluate: give at least one with its real recording")
+    evaluation.notes = {
+        key: note for judge in judges if isinstance(judge, Similarity) for key, note in judge.notes().items()
+    }
     return evaluation
 
 

@@ -19,6 +19,11 @@ from myxtts.features.audio import to_float
 from myxtts.features.mel import SAMPLE_RATE
 
 Ears = Callable[[str], Recogniser]  # for a language
+_NOBODY = (
+    "missing, as the data has one speaker: give --others DIR with recordings of other people, best in the same "
+    "language and recorded in the same way"
+)
+
 Gallery = Mapping[str, Sequence[NDArray[Any]]]  # speaker -> recordings of that speaker that no clip is made of
 
 
@@ -60,6 +65,7 @@ class Similarity:
     def __init__(self, encode: Callable[[Audio, int], np.ndarray], gallery: Gallery):
         self.encode = encode = remembering(encode)
         self.heard: list[tuple[str, dict[str, float]]] = []  # of what was spoken: like whom, and how near to each
+        self.gallery, self._single = gallery, set[str]()
         self.known = {
             speaker: np.stack([encode(to_float(audio), SAMPLE_RATE) for audio in audios])
             for speaker, audios in gallery.items()
@@ -68,22 +74,49 @@ class Similarity:
     def __call__(self, clip: Clip) -> Scores:
         if clip.speaker not in self.known:
             return {}
-        scores: Scores = {"similarity": {}}
+        single = self._is_single(clip)
+        scores: Scores = {}
         for kind, audio in clip.sounds.items():
             near = self.nearness(audio)
             if kind == SYNTHETIC:
                 self.heard.append((clip.speaker, dict(near)))
-            own = scores["similarity"][kind] = near.pop(clip.speaker)
-            if near:
-                others = scores.setdefault("similarity_others", {})[kind] = float(np.mean(list(near.values())))
-                scores.setdefault("above_others", {})[kind] = float(own > others)
-                scores.setdefault("nearest", {})[kind] = float(own > max(near.values()))
+            own = near.pop(clip.speaker)
+            others = list(near.values())
+            for name, value in _compared(None if single and kind != SYNTHETIC else own, others).items():
+                scores.setdefault(name, {})[kind] = value
         return scores
+
+    def _is_single(self, clip: Clip) -> bool:
+        """Whether the recording is all that there is to compare with: its similarity to itself says nothing."""
+        known = self.gallery[clip.speaker]
+        if len(known) > 1 or REAL not in clip.sounds or not np.array_equal(to_float(known[0]), clip.sounds[REAL]):
+            return False
+        self._single.add(clip.speaker)
+        return True
+
+    def notes(self) -> dict[str, str]:
+        """What the numbers leave out, by measure."""
+        told, voices = {}, len({speaker for speaker, _ in self.heard})
+        if self._single:
+            found = f"{len(self._single)} of {voices} voices have one clip, which says nothing beside itself"
+            told["similarity"] = f"{found}: they count in spoken alone; give each a second clip"
+        if voices and len(self.known) == 1:
+            told["similarity_others"] = _NOBODY
+        return told
 
     def nearness(self, audio: Audio) -> dict[str, float]:
         """How similar a sound is to each speaker: the mean over that speaker's recordings."""
         own = self.encode(audio, SAMPLE_RATE)
         return {speaker: float((clips @ own).mean()) for speaker, clips in self.known.items()}
+
+
+def _compared(own: float | None, others: Sequence[float]) -> dict[str, float]:
+    told = {} if own is None else {"similarity": own}
+    if others:
+        mean = told["similarity_others"] = float(np.mean(others))
+        if own is not None:
+            told |= {"above_others": float(own > mean), "nearest": float(own > max(others))}
+    return told
 
 
 def _distillmos(_: Gallery, __: Ears) -> Judge:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ class Subject:
     speak: Callable[[Sentence, Any], Sound]
     gallery: Gallery
     same_text: bool = True
+    languages_of: Mapping[str, str] = field(default_factory=dict)  # voice -> its own language, where that is known
 
     @property
     def languages(self) -> list[str]:
@@ -93,7 +94,17 @@ def voices_subject(
     def speak(sentence: Sentence, vocoder: Any) -> Sound:
         return synthesizer.say(sentence.text, voices[sentence.speaker], language=sentence.language, vocoder=vocoder)
 
-    return Subject(sentences, speak, {person.name: person.others for person in people}, same_text=False)
+    gallery, languages = {each.name: each.others for each in people}, {each.name: each.language for each in people}
+    return Subject(sentences, speak, gallery, same_text=False, languages_of=languages)
+
+
+def beside_others(subject: Subject, place: Path) -> Subject:
+    """Compared with the voices of a folder, too."""
+    strangers = {person.name: person.others for person in find_people(place, least=1)}
+    for name in strangers.keys() & subject.gallery.keys():
+        raise SpeechError(f"{place} has a voice '{name}', as the data has: leave it out if it is the same person, "
+                          "or rename it")  # fmt: skip
+    return replace(subject, gallery={**subject.gallery, **strangers})
 
 
 def _held_out_texts(cache: Cache, rows: NDArray[np.int64], language: str) -> list[str]:

@@ -8,7 +8,7 @@ voices.csv, DIR/voices.csv                      a manifest with speakers, as 'my
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +21,12 @@ from myxtts.errors import RowError, SpeechError
 from myxtts.evaluation.clip import Audio, Sentence
 from myxtts.evaluation.judges import Similarity
 from myxtts.features.audio import AudioSettings, load_clip, to_float
+from myxtts.inference.reference import MOST_SECONDS, why_unusable
 
 _SOUNDS = frozenset({".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a"})
 _MANIFESTS = frozenset({".csv", ".tsv", ".jsonl"})
 _GALLERY_CLIPS = 4
-_SETTINGS = AudioSettings(max_seconds=600.0)
+_SETTINGS = AudioSettings(min_seconds=0.0, max_seconds=MOST_SECONDS)
 
 
 class Person(NamedTuple):
@@ -35,31 +36,37 @@ class Person(NamedTuple):
     reference: Path
     audio: Audio
     others: list[Audio]
+    language: str = ""  # as a manifest names it
 
 
-def find_people(place: Path) -> list[Person]:
+def find_people(place: Path, least: int = 2) -> list[Person]:
     """At least two: with one there is nobody to be told apart from."""
-    files = {name: paths for name, paths in _files(place).items() if paths}
-    if len(files) < 2:
+    files, languages = _files(place)
+    files = {name: paths for name, paths in files.items() if paths}
+    if len(files) < least:
         raise SpeechError(
-            f"found {len(files)} voices in {place}, expected at least 2: a folder for each voice, files named "
+            f"found {len(files)} voices in {place}, expected at least {least}: a folder for each voice, files named "
             "VOICE_1.wav, VOICE_2.wav ..., or a manifest with speakers"
         )
-    return [_person(name, paths) for name, paths in sorted(files.items())]
+    return [_person(name, paths, languages.get(paths[0], "")) for name, paths in sorted(files.items())]
 
 
-def _files(place: Path) -> dict[str, list[Path]]:
+def _files(place: Path) -> tuple[dict[str, list[Path]], dict[Path, str]]:
+    """The recordings of each voice, and the language of each that a manifest names."""
     if not place.exists():
         raise SpeechError(f"{place} is not a folder of voices")
     manifests = [place] if place.is_file() else [path for path in sorted(place.iterdir()) if path.suffix in _MANIFESTS]
     if manifests:
-        rows = open_corpus(manifests[0]).rows()
-        return _group((row.speaker, Path(row.audio)) for row in rows if isinstance(row, Utterance))
+        rows = [row for row in open_corpus(manifests[0], language="").rows() if isinstance(row, Utterance)]
+        languages = {Path(row.audio): row.language for row in rows}
+        return _group((row.speaker, Path(row.audio)) for row in rows), languages
     folders = {folder.name: _sounds(folder) for folder in sorted(place.iterdir()) if folder.is_dir()}
-    return folders if any(folders.values()) else _group((re.split("[_-]", p.stem)[0], p) for p in _sounds(place))
+    if any(folders.values()):
+        return folders, {}
+    return _group((re.split("[_-]", path.stem)[0], path) for path in _sounds(place)), {}
 
 
-def _group(named: Iterator[tuple[str, Path]]) -> dict[str, list[Path]]:
+def _group(named: Iterable[tuple[str, Path]]) -> dict[str, list[Path]]:
     groups: dict[str, list[Path]] = {}
     for name, path in named:
         groups.setdefault(name, []).append(path)
@@ -70,12 +77,16 @@ def _sounds(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in _SOUNDS)
 
 
-def _person(name: str, paths: Sequence[Path]) -> Person:
+def _person(name: str, paths: Sequence[Path], language: str) -> Person:
+    clips = [_clip(name, path) for path in paths[: 1 + _GALLERY_CLIPS]]
+    return Person(name, paths[0], clips[0], clips[1:] or clips, language)
+
+
+def _clip(name: str, path: Path) -> Audio:
     try:
-        clips = [to_float(load_clip(path, _SETTINGS)) for path in paths[: 1 + _GALLERY_CLIPS]]
+        return to_float(load_clip(path, _SETTINGS))
     except RowError as error:
-        raise SpeechError(f"a recording of the voice '{name}' cannot be used: {error}; remove or replace it") from None
-    return Person(name, paths[0], clips[0], clips[1:] or clips)
+        raise SpeechError(f"{path}, a recording of the voice '{name}', {why_unusable(error)}") from None
 
 
 def sentences_for(people: Sequence[Person], texts: Sequence[str], each: int, language: str) -> list[Sentence]:
@@ -88,3 +99,37 @@ def matrix_of(judge: Similarity, names: Sequence[str]) -> NDArray[np.float64]:
     """[spoken like, compared with]: the similarities that the judge has heard, each voice's sentences averaged."""
     rows = {name: [near for speaker, near in judge.heard if speaker == name] for name in names}
     return np.array([[np.mean([near[other] for near in rows[name]]) for other in names] for name in names])
+
+
+class Across(NamedTuple):
+    """Of the voices of other languages, the shares that are nearer to their own recordings than to the speakers of the
+    language that they speak here: than to each of them, and than to all of them on average."""
+
+    language: str
+    voices: int
+    speakers: int
+    above_every_speaker: float
+    above_their_mean: float
+
+    def __str__(self) -> str:
+        shares = f"{self.above_every_speaker:.2f} than to each of its {self.speakers} speakers, "
+        shares += f"{self.above_their_mean:.2f} than to their mean"
+        return f"{self.voices} voices of other languages speak {self.language}; share nearer to themselves: {shares}"
+
+
+def across_languages(
+    names: Sequence[str], values: NDArray[np.float64], languages: Mapping[str, str], language: str
+) -> Across | None:
+    """By the matrix of who sounds like whom. None where the languages of the voices are unknown, or one alone."""
+    spoken = _short(language)
+    natives = [at for at, name in enumerate(names) if _short(languages.get(name, "")) == spoken]
+    guests = [at for at, name in enumerate(names) if _short(languages.get(name, "")) not in ("", spoken)]
+    if not natives or not guests:
+        return None
+    own, others = values[guests, guests], values[np.ix_(guests, natives)]
+    shares = (float((own > bar).mean()) for bar in (others.max(axis=1), others.mean(axis=1)))
+    return Across(language, len(guests), len(natives), *shares)
+
+
+def _short(language: str) -> str:
+    return language.split("-")[0]

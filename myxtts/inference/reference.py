@@ -22,7 +22,7 @@ from myxtts.models.format import VOICE
 _CLIP_CROPS = 8
 _MOST_CROPS = 4096
 _LEAST_SECONDS = 0.5
-_MOST_SECONDS = 600.0
+MOST_SECONDS = 600.0
 # Speech comes and goes: the level of its frames (log-mel, mean over the bins) has a spread of 0.65 nepers at the least
 # over 240 clips of 140 speakers, median 1.4. Noise has 0.05, a chord 0.4.
 _LEAST_SPREAD = 0.5
@@ -42,6 +42,7 @@ Path_ = str | os.PathLike[str]
 class Reference(NamedTuple):
     crops: NDArray[np.float32]  # [crops, frames, mels]
     lengths: NDArray[np.int32]  # [crops]
+    warnings: tuple[str, ...] = ()  # what speaks against a recording that was read
 
 
 AnyReference = Path_ | Sequence[Path_] | Reference
@@ -64,26 +65,36 @@ def read_references(paths: Path_ | Sequence[Path_], model: ModelDescription) -> 
         paths = [paths]
     if not paths:
         raise SpeechError("found an empty list of reference recordings, expected at least one file")
-    prepared = AudioSettings.of(model.audio, min_seconds=0.0, max_seconds=_MOST_SECONDS)
-    return make_reference((_read(path, prepared) for path in paths), model.reference_frames)
+    prepared = AudioSettings.of(model.audio, min_seconds=0.0, max_seconds=MOST_SECONDS)
+    warnings: list[str] = []
+    reference = make_reference((_read(path, prepared, warnings) for path in paths), model.reference_frames)
+    for warning in warnings:
+        log.warning("%s", warning)
+    return reference._replace(warnings=tuple(warnings))
 
 
-def _read(path: Path_, settings: AudioSettings) -> NDArray[np.float32]:
+def _read(path: Path_, settings: AudioSettings, warnings: list[str]) -> NDArray[np.float32]:
     try:
         clip = load_clip(path, settings)
     except RowError as error:
-        raise SpeechError(
-            f"the reference {os.fspath(path)} cannot be used: {error}; give a recording of speech, 3 to 10 s are best"
-        ) from None
+        raise SpeechError(f"the reference {os.fspath(path)} {why_unusable(error)}") from None
     _expect_enough(len(clip), "of sound", path)
     mel = log_mel(clip)
-    doubt = _doubt(clip, mel)
-    if doubt:
-        log.warning("the reference %s hardly sounds like speech: %s; give a clean recording of one person, 3 to 10 s "
-                    "are best", os.fspath(path), doubt)  # fmt: skip
+    if doubt := _doubt(clip, mel):
+        warnings.append(
+            f"the reference {os.fspath(path)} hardly sounds like speech: {doubt}; give a clean recording of one "
+            "person, 3 to 10 s are best"
+        )
     spoken = voice_frames(mel)
     _expect_enough(len(spoken) * HOP_SAMPLES, "of speech besides its pauses", path)
     return spoken
+
+
+def why_unusable(error: RowError) -> str:
+    """A clip that is too long is told the limit of a corpus, a setting: whoever gives one recording has none."""
+    if error.reason == "too_long":
+        return f"has more than {MOST_SECONDS / 60:g} minutes, the most that is read: cut 3 to 10 s of speech out of it"
+    return f"cannot be used: {error}; give a recording of speech, 3 to 10 s are best"
 
 
 def _doubt(clip: NDArray[np.int16], mel: NDArray[np.float32]) -> str:

@@ -41,7 +41,7 @@ class Synthesizer(Speaker):
         return cls(model, load_reference(folder, description.reference_frames))
 
     def encode(self, reference: Reference) -> Voice:
-        heard = self._hear(*reference)
+        heard = self._hear(reference.crops, reference.lengths)
         return Voice(heard.vector, heard.tokens)
 
     def _frames(self, line: Line, request: Request, voice: Voice) -> NDArray[np.float32] | None:

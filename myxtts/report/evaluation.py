@@ -54,13 +54,14 @@ def _judges_card(evaluation: Mapping[str, Any]) -> Markup:
         for key, values in evaluation["scores"].items()
     ]
     heads = ["", *(_KINDS[kind] for kind in kinds), ""]
+    notes = [tag("p", f"{MEASURES[key].title}: {note}", class_="note") for key, note in evaluation["notes"].items()]
     missing = [tag("p", f"Not installed: {how}", class_="note") for how in evaluation["missing"].values()]
     before = f" Before is {evaluation['before']}, asked for the same sentences." if "before" in evaluation else ""
     note = (
         "Copy is the recording's mel through the same vocoder: real to copy is lost by it, copy to spoken by the "
         f"model.{before}"
     )
-    return card("Judges", table(heads, rows, words=(len(heads) - 1,), id="judges"), *missing, note=note)
+    return card("Judges", table(heads, rows, words=(len(heads) - 1,), id="judges"), *notes, *missing, note=note)
 
 
 def _number(key: str, value: float | None) -> str | None:

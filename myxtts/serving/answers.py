@@ -13,7 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from myxtts.serving.encoding import MEDIA_TYPES
+from myxtts.serving.encoding import MEDIA_TYPES, SYNTHETIC_HEADER
 from myxtts.serving.order import IGNORED, Order
 from myxtts.serving.problems import Problem
 from myxtts.serving.worker import Job
@@ -30,7 +30,7 @@ class Spoken:
     def __init__(self, job: Job, order: Order):
         self._job, self._order, self._as_events = job, order, order.stream_format == "sse"
         media_type = "text/event-stream; charset=utf-8" if self._as_events else MEDIA_TYPES[order.response_format]
-        headers = {"content-type": media_type, "cache-control": "no-store"}
+        headers = {"content-type": media_type, "cache-control": "no-store", **SYNTHETIC_HEADER}
         headers |= {IGNORED: ", ".join(order.ignored)} if order.ignored else {}
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from starlette.applications import Starlette
@@ -27,6 +28,8 @@ from myxtts.serving.uploads import UPLOAD_BYTES, Decoding
 from myxtts.serving.voices import keep
 from myxtts.serving.worker import Worker
 from myxtts.version import __version__
+
+_log = logging.getLogger(__name__)
 
 _ESCAPED_BYTES = 12  # of one character in JSON: \ud83d\ude00
 _OTHER_BYTES = 16 << 10
@@ -68,14 +71,16 @@ class Api:
             sound = await clip.read()
         known = self._speaking.served.find(model) if model else self._speaking.served.first
         self._speaking.voices.check_new(name, consent)
-        crops = await self._decoding.crops(sound, known.folder)
-        heard = await wait_for(self._worker.submit(self._speaking.heard(known.name, crops)), request)
+        reference = await self._decoding.crops(sound, known.folder)
+        heard = await wait_for(self._worker.submit(self._speaking.heard(known.name, reference)), request)
         if heard is None:
             return Response(status_code=499)
-        seconds = float(crops.lengths.sum()) * HOP_SAMPLES / SAMPLE_RATE
+        seconds = float(reference.lengths.sum()) * HOP_SAMPLES / SAMPLE_RATE
         kept = keep(name, known.name, heard[0], consent, seconds)
         self._speaking.voices.add(kept, heard[1])
-        return JSONResponse(kept.to_dict(), 201)
+        for warning in reference.warnings:
+            _log.warning("the voice %s was added, but %s", name, warning)
+        return JSONResponse(kept.to_dict() | {"warnings": [*reference.warnings]}, 201)
 
     async def delete_voice(self, request: Request) -> Response:
         name = request.path_params["name"]

@@ -1,4 +1,4 @@
-"""`python -m myxtts.serving.decode MODEL`: a clip on standard input, its crops (npz) on standard output."""
+"""`python -m myxtts.serving.decode MODEL`: a clip on standard input; crops and warnings (npz) on standard output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def main(model: str) -> int:
         except MyXTTSError as error:
             sys.stderr.write(str(error).replace(str(path), "clip"))
             return REFUSED
-    np.savez(sys.stdout.buffer, crops=reference.crops, lengths=reference.lengths)
+        warnings = np.array([each.replace(str(path), "clip") for each in reference.warnings], str)
+    np.savez(sys.stdout.buffer, crops=reference.crops, lengths=reference.lengths, warnings=warnings)
     return 0
 
 

@@ -7,7 +7,8 @@
     aac     ADTS frames; needs the package 'av'
     flac    whole, when it is complete: readers such as libsndfile fail on a FLAC of unknown length
 
-wav, mp3, opus and flac say in a comment that they are synthetic speech; the others have no place for it.
+All but pcm say in a comment that they are synthetic speech. ADTS has no place for one: an ID3v2 tag stands before its
+frames, as in the streams of HLS. pcm is samples alone: of it only the answer's header `SYNTHETIC_HEADER` says so.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ MEDIA_TYPES = {
     "wav": "audio/wav",
     "pcm": "audio/pcm",
 }
+SYNTHETIC_HEADER = {"X-Synthetic-Speech": "MyXTTS"}  # a header of every answer that is speech
 PCM_RATE = 24_000
 _PEAK = 0.98
 _RAMP_SAMPLES = 128
@@ -221,7 +223,8 @@ class _Aac:
         import av
 
         self._sink, self._samples = _Sink(), 0
-        self._file: Any = av.open(self._sink, "w", format="adts")
+        self._file: Any = av.open(self._sink, "w", format="adts", options={"write_id3v2": "1"})
+        self._file.metadata["comment"] = NOTE
         self._stream: Any = self._file.add_stream("aac", rate=SAMPLE_RATE, layout="mono")
         self._stream.bit_rate = _AAC_BITS_PER_SECOND
 

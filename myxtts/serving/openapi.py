@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from myxtts.serving.encoding import MEDIA_TYPES
+from myxtts.serving.encoding import MEDIA_TYPES, SYNTHETIC_HEADER
 from myxtts.serving.order import IGNORED, STREAM_FORMATS
 from myxtts.version import __version__
 
@@ -25,13 +25,27 @@ _ERROR = {
         }
     },
 }
+_ADDED = {
+    "type": "object",
+    "required": ["id", "name", "model", "consent", "created_at", "seconds", "warnings"],
+    "properties": {
+        **dict.fromkeys(("id", "object", "name", "model", "consent"), _TEXT),
+        "created_at": {"type": "integer"},
+        "seconds": {"type": "number", "description": "of the clip that the model heard"},
+        "warnings": {
+            "type": "array",
+            "items": _TEXT,
+            "description": "what speaks against the clip, as that it hardly sounds like speech; often empty",
+        },
+    },
+}
 
 
 def describe(most_chars: int, models: list[str]) -> dict[str, Any]:
     """Of a server with these models."""
     voices = {
         "get": _route("the voices", _json({})),
-        "post": _route("add a voice", {"201": _body(_json({}))}, _upload()),
+        "post": _route("add a voice", {"201": _body(_json(_ADDED))}, _upload()),
     }
     name = {"name": "name", "in": "path", "required": True, "schema": _TEXT}
     return {
@@ -40,7 +54,7 @@ def describe(most_chars: int, models: list[str]) -> dict[str, Any]:
         "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
         "security": [{"key": []}, {}],
         "paths": {
-            "/v1/audio/speech": {"post": _route("speak a text", _sound(), _speech(most_chars, models))},
+            "/v1/audio/speech": {"post": _route("speak a text", {"200": _spoken()}, _speech(most_chars, models))},
             "/v1/audio/voices": voices,
             "/v1/audio/voices/{name}": {"delete": _route("delete a voice", _json({})) | {"parameters": [name]}},
             "/v1/models": {"get": _route("the models", _json({}))},
@@ -52,7 +66,7 @@ def describe(most_chars: int, models: list[str]) -> dict[str, Any]:
 
 
 def _route(summary: str, answer: dict[str, Any], body: dict[str, Any] | None = None) -> dict[str, Any]:
-    good = answer if "201" in answer else {"200": _body(answer)}
+    good = answer if answer.keys() & {"200", "201"} else {"200": _body(answer)}
     errors = ("400", "401", "403", "404", "405", "409", "413", "429")
     responses = good | {status: _body(_json(_ERROR), "what is wrong") for status in errors}
     asked = {"requestBody": {"required": True, "content": body}} if body else {}
@@ -65,6 +79,14 @@ def _body(content: dict[str, Any], meaning: str = "done") -> dict[str, Any]:
 
 def _json(schema: dict[str, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": schema or {"type": "object"}}}
+
+
+def _spoken() -> dict[str, Any]:
+    headers = {
+        name: {"description": "on every answer that is synthetic speech", "schema": {"const": value}, "required": True}
+        for name, value in SYNTHETIC_HEADER.items()
+    }
+    return _body(_sound()) | {"headers": headers}
 
 
 def _sound() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Wyoming, the protocol of Home Assistant's voices: events over TCP, of which those for speaking are answered.
 
     describe                      info: the voices
-    synthesize                    audio-start, audio-chunk..., audio-stop
+    synthesize                    audio-start (whose `comment`, ours, says what it is), audio-chunk..., audio-stop
     synthesize-start/-chunk/-stop the same while the text still comes, sentence by sentence; then synthesize-stopped
 
 An event is a line of JSON, which may announce more JSON and a payload. What is wrong is answered with an `error` event.
@@ -18,6 +18,7 @@ from typing import Any
 
 from myxtts.features.mel import SAMPLE_RATE
 from myxtts.inference.longform import split_text
+from myxtts.inference.speech import NOTE
 from myxtts.serving.order import OWN_VOICE, Order
 from myxtts.serving.problems import Problem, invalid
 from myxtts.serving.served import Known
@@ -134,7 +135,7 @@ class _Talk:
     async def _begin(self) -> None:
         if not self._begun:
             self._begun = True
-            await self._send("audio-start", _FORMAT)
+            await self._send("audio-start", _FORMAT | {"comment": NOTE})
 
     async def _end(self) -> None:
         await self._begin()

@@ -15,6 +15,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from myxtts.models.description import find_checkpoint, weights_file
 from myxtts.models.format import MODEL, VOICE
 from myxtts.serving.answers import wait_for
+from myxtts.serving.encoding import SYNTHETIC_HEADER
 from myxtts.serving.problems import Problem
 from myxtts.serving.worker import Worker
 from myxtts.shapes import Maybe, Number
@@ -52,7 +53,7 @@ class RunRoutes:
         path = sample(self._run(request), request.path_params["name"])
         if path is None:
             raise Problem(404, "there is no such sample")
-        return FileResponse(path)
+        return FileResponse(path, headers=SYNTHETIC_HEADER)
 
     async def page(self, request: Request) -> Response:
         """report.html or evaluation.html of a run."""
@@ -88,7 +89,7 @@ class RunRoutes:
         return Response(status_code=499) if answer is None else JSONResponse(answer)
 
     async def sound(self, request: Request) -> Response:
-        return FileResponse(self._stage.sound(request.path_params["name"]))
+        return FileResponse(self._stage.sound(request.path_params["name"]), headers=SYNTHETIC_HEADER)
 
 
 def _packed(checkpoint: Path, name: str) -> IO[bytes]:

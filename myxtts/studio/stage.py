@@ -5,6 +5,7 @@ A training makes better checkpoints while it is listened to: each request speaks
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from myxtts.errors import CheckpointError
+from myxtts.inference.reference import read_references
 from myxtts.inference.speech import Speech, join
 from myxtts.inference.vocoder import DEFAULT_VOCODER
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
@@ -112,7 +114,7 @@ class Stage(Served):
         yield None  # it is its turn
         started = time.perf_counter()
         with self.use(wish.model) as loaded:
-            heard = loaded.own_voice if wish.like is None else loaded.synthesizer.hear(references(wish.like))
+            heard, warnings = _heard(wish, loaded)
             loaded_ms = (time.perf_counter() - started) * 1e3
             options = {"language": wish.language, "speed": wish.speed, "vocoder": self.vocoder_of(wish.model)}
             pieces = []
@@ -122,7 +124,7 @@ class Stage(Served):
             speech = join(pieces)
         name = self._keep(speech)
         yield {
-            "id": name, "seconds": round(speech.seconds, 2), "skipped": speech.skipped,
+            "id": name, "seconds": round(speech.seconds, 2), "skipped": speech.skipped, "warnings": warnings,
             "ready_ms": round(loaded_ms), "spoken_ms": round((time.perf_counter() - started) * 1e3 - loaded_ms),
         }  # fmt: skip
 
@@ -148,6 +150,16 @@ def _written_at(path: Path) -> float:
         return path.stat().st_mtime
     except FileNotFoundError:
         return 0.0
+
+
+def _heard(wish: Wish, loaded: Loaded) -> tuple[Any, list[str]]:
+    """The voice, and what speaks against the clips that show it, which are called by their names."""
+    if wish.like is None:
+        return loaded.own_voice, []
+    paths = references(wish.like)
+    reference = read_references(paths, loaded.synthesizer.description)
+    warnings = [warning.replace(f"{paths[0].parent}{os.sep}", "") for warning in reference.warnings]
+    return loaded.synthesizer.hear(reference), warnings
 
 
 def references(voice: Voice) -> list[Path]:

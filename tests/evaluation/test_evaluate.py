@@ -132,3 +132,25 @@ def test_similarity_is_told_beside_other_speakers():
     assert scores["similarity_others"] == {"synthetic": pytest.approx(0.8), "real": 0.0}
     assert scores["nearest"] == scores["above_others"] == {"synthetic": 0.0, "real": 1.0}
     assert judge(Clip("a", {"synthetic": spoken}, speaker="nobody")) == {}
+    assert not judge.notes()
+
+
+def test_a_lone_speaker_is_said_to_have_nobody_to_be_told_apart_from():
+    anna = np.array([1, 0, 0], np.float32)
+    judge = Similarity(lambda audio, rate: audio, {"anna": [anna, anna]})
+    assert not judge.notes()
+    assert set(judge(Clip("a", {"synthetic": anna, "real": anna}, speaker="anna"))) == {"similarity"}
+    assert set(judge.notes()) == {"similarity_others"}
+    assert "give --others DIR" in judge.notes()["similarity_others"]
+
+
+def test_the_only_clip_of_a_voice_is_not_compared_with_itself():
+    anna, ben = np.array([1, 0, 0], np.float32), np.array([0, 1, 0], np.float32)
+    judge = Similarity(lambda audio, rate: audio, {"anna": [anna], "ben": [ben, ben]})
+    spoken = np.array([0.8, 0.6, 0], np.float32)
+    for speaker, real in (("anna", anna), ("ben", ben)):
+        scores = judge(Clip("a", {"synthetic": spoken, "real": real, "copy": real}, speaker=speaker))
+        assert {*scores["similarity"]} == ({"synthetic"} if speaker == "anna" else {"synthetic", "real", "copy"})
+        assert scores["similarity_others"]["real"] == 0.0
+        assert scores["nearest"]["synthetic"] == (speaker == "anna")
+    assert judge.notes()["similarity"].startswith("1 of 2 voices have one clip")

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from corpora import feed_config, write_corpus
+from corpora import feed_config, write_corpus, write_tone
 from small_models import make_model
 
 from myxtts.cache.open import open_cache
@@ -12,7 +12,8 @@ from myxtts.cache.pack import pack
 from myxtts.cache.settings import PackSettings
 from myxtts.cli import main
 from myxtts.corpus.read import open_corpus
-from myxtts.evaluation.subjects import cache_subject
+from myxtts.errors import SpeechError
+from myxtts.evaluation.subjects import beside_others, cache_subject
 from myxtts.inference.reference import make_reference
 from myxtts.inference.synthesizer import Synthesizer
 
@@ -66,6 +67,23 @@ def test_all_of_the_sentences_held_back_are_spoken_with_clips_of_what_was_traine
     assert [each.text for each in subject.sentences] == [held_back.text(row) for row in range(4)]
     clips = {cache.samples(row).tobytes() for row in range(10)}
     assert {clip.tobytes() for clip in subject.gallery["anna"]} <= clips
+
+
+def test_a_lone_speaker_is_set_beside_people_of_a_folder(synthesizer, cache, tmp_path):
+    subject = cache_subject(synthesizer, cache, np.arange(3), np.arange(3, 10), 3)
+    others = tmp_path / "others"
+    write_tone(others / "ben_1.wav", 0.5)
+    beside = beside_others(subject, others)
+    assert (set(subject.gallery), set(beside.gallery)) == ({"anna"}, {"anna", "ben"})
+    write_tone(others / "anna_1.wav", 0.5)
+    with pytest.raises(SpeechError, match="has a voice 'anna', as the data has: leave it out"):
+        beside_others(subject, others)
+
+
+def test_others_go_with_data(tmp_path, capsys):
+    words = ["evaluate", "--model", "base", "--voices", str(tmp_path), "--others", str(tmp_path)]
+    assert main(words) == 2
+    assert "--others goes with --data" in capsys.readouterr().err
 
 
 def test_val_data_of_somebody_else_is_refused(cache, tmp_path, capsys):

@@ -7,7 +7,7 @@ import soundfile
 from myxtts.errors import SpeechError
 from myxtts.evaluation.clip import Clip
 from myxtts.evaluation.judges import Similarity
-from myxtts.evaluation.voices import find_people, matrix_of, sentences_for
+from myxtts.evaluation.voices import across_languages, find_people, matrix_of, sentences_for
 
 
 def write(path, hertz: float = 200.0, seconds: float = 0.5) -> None:
@@ -41,7 +41,30 @@ def test_a_manifest_with_speakers(tmp_path):
     (tmp_path / "voices.csv").write_text(
         "audio,text,speaker\na.wav,One.,anna\nb.wav,Two.,anna\nc.wav,Three.,ben\n", encoding="utf-8"
     )
-    assert lengths(find_people(tmp_path / "voices.csv")) == {"anna": 1, "ben": 1}
+    people = find_people(tmp_path / "voices.csv")
+    assert lengths(people) == {"anna": 1, "ben": 1}
+    assert {person.language for person in people} == {""}
+
+
+def test_a_manifest_tells_the_language_of_each_voice(tmp_path):
+    for name in ("a", "b"):
+        write(tmp_path / f"{name}.wav")
+    lines = "audio,text,speaker,language\na.wav,One.,anna,en-us\nb.wav,Zwei.,ben,de\n"
+    (tmp_path / "voices.csv").write_text(lines, encoding="utf-8")
+    assert {person.name: person.language for person in find_people(tmp_path)} == {"anna": "en-us", "ben": "de"}
+
+
+def test_voices_of_other_languages_are_set_beside_its_speakers():
+    names, languages = ["anna", "ben", "carla", "dora"], {"anna": "en-us", "ben": "en-gb", "carla": "es", "dora": "fa"}
+    values = np.array([[0.9, 0.1, 0.1, 0.1], [0.1, 0.9, 0.1, 0.1], [0.2, 0.3, 0.8, 0.9], [0.7, 0.1, 0.1, 0.6]])
+    across = across_languages(names, values, languages, "en-us")
+    assert across._asdict() == {
+        "language": "en-us", "voices": 2, "speakers": 2, "above_every_speaker": 0.5, "above_their_mean": 1.0
+    }  # fmt: skip
+    assert "0.50 than to each of its 2 speakers, 1.00 than to their mean" in str(across)
+    assert across_languages(names, values, {}, "en-us") is None
+    assert across_languages(names, values, languages, "ja") is None  # nobody speaks it of his own
+    assert across_languages(names, values, dict.fromkeys(names, "de"), "de") is None
 
 
 def test_what_is_no_folder_of_voices_is_said(tmp_path):
@@ -51,7 +74,7 @@ def test_what_is_no_folder_of_voices_is_said(tmp_path):
     with pytest.raises(SpeechError, match="found 1 voices .* expected at least 2"):
         find_people(tmp_path)
     (tmp_path / "ben_1.wav").write_bytes(b"nothing")
-    with pytest.raises(SpeechError, match="the voice 'ben' cannot be used: .*remove or replace it"):
+    with pytest.raises(SpeechError, match="ben_1.wav, a recording of the voice 'ben', cannot be used: .*3 to 10 s"):
         find_people(tmp_path)
 
 

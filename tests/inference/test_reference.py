@@ -40,16 +40,19 @@ NO_SPEECH = {
 @pytest.mark.parametrize("kind", NO_SPEECH)
 def test_what_does_not_come_and_go_is_named(kind, read, caplog):
     with caplog.at_level(logging.WARNING):
-        assert len(read(NO_SPEECH[kind]).crops)
+        reference = read(NO_SPEECH[kind])
+    assert len(reference.crops)
     assert "hardly sounds like speech" in caplog.text
+    assert list(reference.warnings) == caplog.messages
 
 
 def test_syllables_and_pauses_are_speech_enough(read, caplog):
     melody = 2 * np.pi * (120 * TIMES + 6 * np.sin(2 * np.pi * 0.7 * TIMES))  # 94 to 146 Hz
     voice = sum(np.sin(n * melody) / n for n in range(1, 20))
     with caplog.at_level(logging.WARNING):
-        read(0.1 * voice * SYLLABLES)
+        reference = read(0.1 * voice * SYLLABLES)
     assert not caplog.records
+    assert not reference.warnings
 
 
 def test_tones_that_stay_are_music(read, caplog):
@@ -68,6 +71,13 @@ def test_pauses_are_left_out_and_what_is_said_is_not(read):
     assert len(fluent.crops) <= len(halting.crops) <= len(fluent.crops) + 1  # for the edges that stay; with pauses 8
     loud = halting.crops.mean(axis=2) > fluent.crops.mean() - 3.0
     assert loud.mean() > 0.8
+
+
+def test_a_long_recording_is_refused_in_the_words_of_who_gave_it(read):
+    long = np.broadcast_to(np.float32(0.1), 601 * RATE)
+    with pytest.raises(SpeechError, match=r"clip\.wav has more than 10 minutes.*: cut 3 to 10 s of speech") as refusal:
+        read(long)
+    assert "data." not in str(refusal.value)
 
 
 def test_clicks_in_silence_are_too_short_to_be_a_voice(read):

@@ -27,7 +27,7 @@ WRONG = {
     "no voice": (["Hi.", "--voice", "nowhere.wav"], "nowhere.wav cannot be used: there is no file"),
     "silent voice": (["Hi.", "--voice", "silent.wav"], "silent.wav cannot be used"),
     "short voice": (["Hi.", "--voice", "short.wav"], "short.wav has 0.30 s of sound, expected at least 0.5 s"),
-    "long voice": (["Hi.", "--voice", "long.wav"], "the clip has 1200.0 s, data.max_seconds is 600"),
+    "long voice": (["Hi.", "--voice", "long.wav"], "long.wav has more than 10 minutes"),
     "not even its own": (["Hi."], "no voice of its own"),
     "kind of output": (["Hi.", "-o", "out.mp3"], "ends in .wav or .flac"),
     "no folder": (["Hi.", "-o", "nowhere/out.wav"], "there is no folder nowhere"),

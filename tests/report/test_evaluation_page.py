@@ -11,7 +11,7 @@ PNG = b"\x89PNG\r\n"
 
 def evaluation(**more):
     row = {"text": "One.", "scores": SCORES}
-    return {"sentences": 1, "scores": SCORES, "missing": {}, "rows": [row]} | more
+    return {"sentences": 1, "scores": SCORES, "missing": {}, "notes": {}, "rows": [row]} | more
 
 
 def test_the_page_holds_every_number_sound_and_picture(tmp_path):
@@ -39,9 +39,11 @@ def test_a_voice_of_before_stands_first(tmp_path):
     assert labels == ["before: One.", "spoken: One.", "copy: One.", "real: One."]
 
 
-def test_a_number_that_nobody_gave_is_a_dash(tmp_path):
-    write_evaluation(tmp_path / "a.html", "runs/a", evaluation(), [])
-    assert "\u2013" in (tmp_path / "a.html").read_text(encoding="utf-8")
+def test_a_number_that_nobody_gave_is_a_dash_and_a_note_says_why(tmp_path):
+    write_evaluation(tmp_path / "a.html", "runs/a", evaluation(notes={"similarity": "one clip"}), [])
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "\u2013" in text
+    assert "similarity to the same speaker: one clip" in text
 
 
 def test_texts_from_outside_are_escaped(tmp_path):

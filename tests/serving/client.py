@@ -41,6 +41,16 @@ def form(fields: dict, clip: bytes | None) -> tuple[bytes, dict]:
     return b"".join(parts) + b"--cut--\r\n", {"Content-Type": "multipart/form-data; boundary=cut"}
 
 
+def comment(kind: str, data: bytes) -> str:
+    if kind == "aac":
+        import av
+
+        with av.open(io.BytesIO(data)) as file:
+            return file.metadata["comment"]
+    with soundfile.SoundFile(io.BytesIO(data)) as file:
+        return file.comment
+
+
 def samples(kind: str, data: bytes) -> tuple[np.ndarray, int]:
     if kind == "pcm":
         return np.frombuffer(data, "<i2") / 32768.0, 24_000

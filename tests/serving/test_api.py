@@ -13,6 +13,7 @@ import uvicorn
 from serving.client import ask
 
 from myxtts.serving.app import Api, make_app
+from myxtts.serving.encoding import formats
 from myxtts.serving.metrics import Metrics
 from myxtts.serving.problems import Problem
 from myxtts.serving.worker import Worker
@@ -102,6 +103,16 @@ def test_events_carry_the_sound_and_then_the_end(server):
     assert [event["type"] for event in events] == ["speech.audio.delta"] * 5 + ["speech.audio.done"]
     assert events[0]["audio"] == "aA=="
     assert set(events[-1]["usage"]) == {"input_tokens", "output_tokens", "total_tokens"}
+
+
+@pytest.mark.parametrize("stream_format", ["audio", "sse"])
+@pytest.mark.parametrize("kind", formats())
+def test_every_answer_says_that_it_is_synthetic(server, kind, stream_format):
+    wish = HELLO | {"response_format": kind, "stream_format": stream_format}
+    answer = ask(server[0], "POST", "/v1/audio/speech", wish)
+    assert (answer.status, answer.headers["X-Synthetic-Speech"]) == (200, "MyXTTS")
+    described = ask(server[0], "GET", "/openapi.json").json["paths"]["/v1/audio/speech"]["post"]["responses"]["200"]
+    assert described["headers"]["X-Synthetic-Speech"]["schema"] == {"const": "MyXTTS"}
 
 
 def test_what_has_no_effect_is_said_in_a_header(server):

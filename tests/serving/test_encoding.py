@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 import soundfile
-from serving.client import samples
+from serving.client import comment, samples
 
 from myxtts.features.mel import SAMPLE_RATE
 from myxtts.serving import encoding
@@ -47,7 +47,7 @@ def test_pieces_are_the_whole(kind):
     np.testing.assert_allclose(parts, whole, atol=1e-3)
 
 
-@pytest.mark.parametrize("kind", ["mp3", "opus", "wav", "pcm"])
+@pytest.mark.parametrize("kind", [kind for kind in formats() if kind != "flac"])
 def test_sound_is_sent_before_it_ends(kind):
     assert any(encode(kind, tones(), 16_384)[:3])
 
@@ -61,10 +61,9 @@ def test_a_streamed_wav_says_that_its_length_is_not_known():
     np.testing.assert_allclose(soundfile.read(io.BytesIO(data))[0], tones(), atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["wav", "mp3", "opus", "flac"])
+@pytest.mark.parametrize("kind", [kind for kind in formats() if kind != "pcm"])
 def test_a_file_says_that_its_speech_is_synthetic(kind):
-    with soundfile.SoundFile(io.BytesIO(b"".join(encode(kind, tones(), 5000)))) as file:
-        assert file.comment == "Synthetic speech made with MyXTTS"
+    assert comment(kind, b"".join(encode(kind, tones(), 5000))) == "Synthetic speech made with MyXTTS"
 
 
 def test_a_flac_knows_its_length():

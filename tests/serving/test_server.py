@@ -1,14 +1,16 @@
 """`myxtts serve` as programs use it: by the official client of OpenAI, by Wyoming's, and by clients that misbehave."""
 
 import asyncio
+import io
 import json
 import socket
 import warnings
 
 import numpy as np
 import pytest
+import soundfile
 from corpora import write_tone
-from serving.client import ask, form, samples
+from serving.client import ask, comment, form, samples
 from serving.conftest import end_server, start_server
 
 from myxtts.serving.encoding import formats
@@ -16,6 +18,7 @@ from myxtts.serving.encoding import formats
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of what they import: pydantic, audioop
     import openai
+    from wyoming.audio import AudioStart
     from wyoming.info import Describe, Info
 
 pytestmark = pytest.mark.slow  # TensorFlow is loaded twice, here and in the server
@@ -51,6 +54,8 @@ def test_it_is_what_the_synthesizer_says(models, spoken):
 def test_every_format_holds_all_of_it(client, spoken, kind):
     answer = client.audio.speech.create(model="anna", voice="default", input=TEXT, response_format=kind)
     decoded, rate = samples(kind, answer.content)
+    assert answer.response.headers["X-Synthetic-Speech"] == "MyXTTS"
+    assert kind == "pcm" or comment(kind, answer.content) == "Synthetic speech made with MyXTTS"
     assert len(spoken) / 22_050 <= len(decoded) / rate + 1e-3 < len(spoken) / 22_050 + 0.15
 
 
@@ -153,6 +158,19 @@ def test_a_voice_is_added_used_and_deleted(server, client, spoken, clip):
     assert ask(server.port, "DELETE", "/v1/audio/voices/tom").status == 404
 
 
+def test_a_clip_of_noise_is_taken_with_a_warning(models, tmp_path):
+    sound, noise = io.BytesIO(), 0.1 * np.random.default_rng(0).standard_normal(3 * 22_050)
+    soundfile.write(sound, noise, 22_050, format="WAV")
+    server = start_server(models, tmp_path)
+    added = add(server, sound.getvalue(), name="hiss", consent="nobody's voice")
+    (warning,) = added.json["warnings"]
+    assert added.status == 201
+    assert warning.startswith("the reference clip hardly sounds like speech: its level does not change")
+    described = ask(server.port, "GET", "/openapi.json").json["paths"]["/v1/audio/voices"]["post"]["responses"]["201"]
+    assert set(described["content"]["application/json"]["schema"]["properties"]) == set(added.json)
+    assert f"the voice hiss was added, but {warning}" in end_server(server)
+
+
 def test_bad_uploads_are_refused_and_leave_nothing(server, clip):
     good = {"name": "eve", "consent": "Eve"}
     for fields, sound, param in (
@@ -197,7 +215,9 @@ def talk(port: int, *events, last: str) -> list:
 
 def sound_of(events) -> np.ndarray:
     assert [event.type for event in events if event.type != "audio-chunk"][:2] == ["audio-start", "audio-stop"]
-    assert events[0].data == {"rate": 22_050, "width": 2, "channels": 1}
+    note = {"comment": "Synthetic speech made with MyXTTS"}
+    assert events[0].data == {"rate": 22_050, "width": 2, "channels": 1} | note
+    assert AudioStart.from_event(events[0]).rate == 22_050  # what clients do not know harms none
     return np.frombuffer(b"".join(event.payload or b"" for event in events), "<i2")
 
 

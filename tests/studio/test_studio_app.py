@@ -329,7 +329,8 @@ def test_reports_are_shown_without_scripts(client, anna, run):
 
 def test_samples_are_sent_by_their_names_only(client, anna, run):
     write_tone(run / "samples" / "step-100-1.wav", 0.3)
-    assert client.get(f"{anna}/runs/run-1/samples/step-100-1.wav").status_code == 200
+    sent = client.get(f"{anna}/runs/run-1/samples/step-100-1.wav")
+    assert (sent.status_code, sent.headers["x-synthetic-speech"]) == (200, "MyXTTS")
     for name in ("..%2Flog.jsonl", "log.jsonl", "step-1-1.wav"):
         assert client.get(f"{anna}/runs/run-1/samples/{name}").status_code == 404
 

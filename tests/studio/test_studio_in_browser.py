@@ -289,4 +289,5 @@ def test_the_base_voice_speaks_like_one_clip(open_page, studio):
     page.locator("#text").fill("Hello.")
     page.locator("#speak").click()
     page.locator(".spoken audio").wait_for(timeout=LATE)
+    assert "hardly sounds like speech" in page.locator(".spoken .note").inner_text()
     assert len(os.listdir(studio.folder / "spoken")) == 1

@@ -93,6 +93,7 @@ function result(told, wish, state, name) {
   return h("li", {}, h("blockquote", { lang: wish.language, dir: isRightToLeft(wish.language) ? "rtl" : "auto" }, wish.text),
     h("p", { class: "small muted" }, name, " · ", t("speak_took", { seconds: number(told.seconds, 1), ms: told.spoken_ms })),
     told.skipped ? h("p", { class: "tag" }, t("speak_skipped", { symbols: told.skipped })) : null,
+    told.warnings.length ? h("div", { class: "note warn" }, t("speak_doubt"), h("ul", { lang: "en", dir: "ltr" }, told.warnings.map((each) => h("li", { class: "small" }, each)))) : null,
     h("audio", { controls: true, autoplay: !real, src: source, "aria-label": wish.text.slice(0, 80) }),
     h("div", { class: "row" },
       real ? [playButton(source, wish.text, t("compare_spoken")), playButton(at(state.voice.name, "clips", real.id), wish.text, t("compare_real"))] : null,

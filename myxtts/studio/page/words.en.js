@@ -72,6 +72,7 @@ export default {
   speak_like: "Sounds like", like_own: "as trained", like_voice: "recordings of {voice}", speak_language: "Language", speak_speed: "Speed",
   speak_start: "Speak", speak_working: "Speaking. The first time takes a few seconds more.", speak_history: "Spoken", speak_download: "Save",
   speak_took: "{seconds} s of speech in {ms} ms", speak_skipped: "Not known to this voice and left out: {symbols}",
+  speak_doubt: "A recording may not show a voice well:",
   speak_take: "Take a sentence from the recordings", compare_spoken: "A: spoken", compare_real: "B: real recording",
 
   share_title: "Share", share_lead: "Let judges listen, take the voice with you, or let programs use it.", share_need_run: "Train a voice first.",

@@ -72,6 +72,7 @@ export default {
   speak_like: "شبیه", like_own: "همان‌طور که آموخته", like_voice: "قطعه‌های {voice}", speak_language: "زبان", speak_speed: "سرعت",
   speak_start: "بگو", speak_working: "در حال گفتن. بار اول چند ثانیه بیشتر طول می‌کشد.", speak_history: "گفته‌ها", speak_download: "ذخیره",
   speak_took: "{seconds} ثانیه گفتار در {ms} میلی‌ثانیه", speak_skipped: "این صدا نمی‌شناسد و نگفت: {symbols}",
+  speak_doubt: "شاید یکی از قطعه‌ها صدا را خوب نشان ندهد:",
   speak_take: "جمله‌ای از قطعه‌ها", compare_spoken: "الف: ساخته‌شده", compare_real: "ب: صدای واقعی",
 
   share_title: "استفاده", share_lead: "بگذارید داوران بشنوند، صدا را با خود ببرید، یا به برنامه‌ها بسپارید.", share_need_run: "اول یک صدا آموزش دهید.",
