@@ -20,7 +20,7 @@ from myxtts.inference.export_description import ACOUSTIC, EXCITATION, REFERENCE,
 from myxtts.inference.speech import NOTE
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
-from myxtts.models.format import VOICE
+from myxtts.models.format import VOICE, WEIGHTS
 from myxtts.models.hifigan_layers import CONTEXT_FRAMES as HIFIGAN_CONTEXT
 from myxtts.models.shipped import VOCODER as SHIPPED_VOCODER
 from myxtts.models.shipped import shipped
@@ -31,8 +31,13 @@ from myxtts.models.vocoder_table import CONTEXT_FRAMES
 GRIFFIN_LIM = "griffin-lim"
 
 
-def export_onnx(model: Path, folder: Path, vocoder: str = "neural", int8: bool = False) -> ExportDescription:
-    """Write the graphs and everything beside them that is needed to speak; the description last."""
+def export_onnx(
+    model: Path, folder: Path, vocoder: str = "neural", int8: bool = False, start: bool = True
+) -> ExportDescription:
+    """Write the graphs and everything beside them that is needed to speak; the description last.
+
+    `start`: also the weights in half precision, from which another training can start.
+    """
     checkpoint = find_checkpoint(model)
     description = ModelDescription.load(checkpoint)
     sound = vocoder_folder(vocoder)
@@ -55,6 +60,8 @@ def export_onnx(model: Path, folder: Path, vocoder: str = "neural", int8: bool =
     if kind == OURS:
         write(EXCITATION, {}, add_excitation)
     copy_what_speaks(checkpoint, description, folder)
+    if start:
+        weights.save(folder / WEIGHTS, weights.halved(own))
     export = ExportDescription(kind, CONTEXT_FRAMES if kind == OURS else HIFIGAN_CONTEXT, int8)
     export.save(folder)
     return export

@@ -132,4 +132,7 @@ def _what_is_there(path: Path) -> str:
         return f": no best or last link, but {len(whole)} checkpoints; give one, for example {whole[-1]}"
     if (path / "checkpoints").is_dir():
         return ": its run has not saved a checkpoint yet; let it train longer"
+    if (path / MODEL).is_file():
+        missing = f"{MODEL} is there and {WEIGHTS} is not, as in an export without its weights"
+        return f": {missing}; export the run again, or give the run that it was made from"
     return f": expected {MODEL} and {WEIGHTS}, or a run directory with checkpoints/"

@@ -44,7 +44,7 @@ def ship(
         }  # fmt: skip
         weights.save(folder / VOICE, kept)
     description.save(folder)
-    weights.save(folder / WEIGHTS, {name: _half(tensor) for name, tensor in tensors.items()})
+    weights.save(folder / WEIGHTS, weights.halved(tensors))
     if data is not None:
         note_reach(folder, data)
     return sum(path.stat().st_size for path in folder.iterdir())
@@ -68,12 +68,6 @@ def _put_first(description: ModelDescription, tensors: dict[str, np.ndarray], la
     order = sorted(range(len(description.languages)), key=lambda at: description.languages[at] != language)
     description.languages = [description.languages[at] for at in order]
     tensors[name] = tensors[name][order]
-
-
-def _half(tensor: np.ndarray) -> np.ndarray:
-    """Statistics and scales stay whole: they are few, and everything is multiplied by them."""
-    half = tensor.astype(np.float16)
-    return half if tensor.ndim > 1 and np.isfinite(half).all() else tensor
 
 
 if __name__ == "__main__":
