@@ -13,6 +13,7 @@ from myxtts.evaluation.speaker import SpeakerEncoder
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.models.description import ModelDescription
 from myxtts.models.shipped import BASE, VOCODER, shipped
+from recipes.base_voice.ship import to_name
 
 ROOT = Path(__file__).parents[1]
 pytest.importorskip("espeakng_loader")
@@ -37,6 +38,15 @@ def test_every_speaker_and_source_is_on_the_card():
              "espeak": "eSpeak NG"}  # fmt: skip
     assert speakers == named.keys()
     assert all(name in card for name in named.values())
+
+
+def test_who_asks_to_be_named_is_in_the_model():
+    base = ModelDescription.load(shipped(BASE))
+    assert base.attribution == to_name(base.speakers)
+    card = (ROOT / "docs" / "model-card.md").read_text(encoding="utf-8")
+    for name in ("Carlo Flora", "ivrvoice.ru"):
+        assert any(name in each for each in base.attribution)
+        assert name in card
 
 
 @pytest.mark.slow

@@ -78,8 +78,15 @@ def copy_what_speaks(checkpoint: Path, description: ModelDescription, folder: Pa
     description.save(folder)
     if (checkpoint / VOICE).is_file():
         clone_file(checkpoint / VOICE, folder / VOICE)
-    for name in ("LICENSE", "NOTICE"):
-        write_whole(folder / name, _licence(name).encode())
+    write_whole(folder / "LICENSE", _licence("LICENSE").encode())
+    write_whole(folder / "NOTICE", (_licence("NOTICE") + _whom_to_name(description.attribution)).encode())
+
+
+def _whom_to_name(attribution: list[str]) -> str:
+    if not attribution:
+        return ""
+    listed = "".join(f"- {' '.join(each.split())}\n" for each in attribution)
+    return f"\nThe voice in this folder is made from the work of others. Name it where you publish the voice:\n{listed}"
 
 
 def vocoder_folder(name: str) -> Path | None:

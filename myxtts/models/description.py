@@ -27,6 +27,7 @@ _SHAPE = {
     "audio": {name: Maybe(shape) for name, shape in AUDIO_SETTINGS.items()},
     "follows_pitch": bool,
     "voice_reach": Number(low=0.0),
+    "attribution": [str],
 }
 
 
@@ -44,6 +45,7 @@ class ModelDescription:
     audio: dict[str, Any] = field(default_factory=dict)  # a cache's settings["audio"]
     follows_pitch: bool = True  # a voice's pitch is that of its reference; older models learnt it
     voice_reach: float = 0.0  # how far from its own voice a model has learnt others; 0: not known, any is taken
+    attribution: list[str] = field(default_factory=list)  # whose work it was made from that asks to be named
 
     def __post_init__(self) -> None:
         size_named(self.size)
@@ -78,7 +80,7 @@ class ModelDescription:
     @classmethod
     def load(cls, folder: Path | str) -> ModelDescription:
         """From a folder with model.json; an error names what is damaged, newer or for another mel."""
-        values = {"follows_pitch": False, "voice_reach": 0.0} | read_model(folder, "acoustic")
+        values = {"follows_pitch": False, "voice_reach": 0.0, "attribution": []} | read_model(folder, "acoustic")
         known = {each.name for each in fields(cls)}
         if missing := sorted(known.difference(values)):
             raise CheckpointDamaged(f"{folder}/{MODEL} lacks {', '.join(missing)}: copy the model again")

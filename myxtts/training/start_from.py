@@ -87,6 +87,7 @@ def joined(data: ModelDescription, start: ModelDescription) -> ModelDescription:
     symbols = _both(data.token_table, start.token_table)
     return dataclasses.replace(
         data,
+        attribution=start.attribution,
         token_table=symbols,
         learnt=[symbol for symbol in symbols if symbol in {*data.learnt, *start.learnt}],
         languages=_both(start.languages, data.languages),
@@ -130,3 +131,10 @@ def _say(start: str, old: ModelDescription, new: ModelDescription) -> None:
     languages = [name for name in new.languages if name not in old.languages]
     news = [f"{symbols} new symbols"] * bool(symbols) + [f"new language {name}" for name in languages]
     log.info("starting from %s%s", start, f", with {', '.join(news)}" if news else "")
+    _say_whom_to_name(new.attribution)
+
+
+def _say_whom_to_name(attribution: list[str]) -> None:
+    if attribution:
+        log.info("this voice is made from the work of others; name it where you publish the voice: %s (kept as "
+                 "attribution in model.json)", "; ".join(attribution))  # fmt: skip

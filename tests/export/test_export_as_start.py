@@ -1,5 +1,8 @@
 """A voice can start from an exported model as from the run that it was made from; one that cannot says so."""
 
+import dataclasses
+import shutil
+
 import numpy as np
 import pytest
 from training.small_data import small_config
@@ -55,6 +58,21 @@ def test_one_without_its_weights_says_what_to_do(run, tmp_path):
     assert load_speaker(find_speaker(tmp_path / "onnx")).say("one.").seconds > 0
     with pytest.raises(CheckpointError, match="weights.safetensors is not.*export the run again, or give the run"):
         find_checkpoint(tmp_path / "onnx")
+
+
+@pytest.mark.parametrize("named", [[], ["recordings of one (CC-BY 3.0)", "recordings\nof two"]])
+def test_whom_it_asks_to_name_is_in_it(run, tmp_path, named):
+    checkpoint, begun = find_checkpoint(run), tmp_path / "begun"
+    begun.mkdir()
+    dataclasses.replace(ModelDescription.load(checkpoint), attribution=named).save(begun)
+    shutil.copy(weights_file(checkpoint), begun / "weights.safetensors")
+    export_onnx(begun, tmp_path / "onnx", "griffin-lim")
+    assert ModelDescription.load(tmp_path / "onnx").attribution == named
+    notice = (tmp_path / "onnx" / "NOTICE").read_text(encoding="utf-8")
+    listed = "Name it where you publish the voice:\n- recordings of one (CC-BY 3.0)\n- recordings of two\n"
+    assert notice.startswith("MyXTTS\n")
+    assert notice.endswith(listed) == bool(named)
+    assert ("Name it where" in notice) == bool(named)
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """A run that starts from another model speaks as that one does, in its symbols and languages and in new ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_data import small_config
@@ -67,6 +69,20 @@ def test_the_config_starts_a_model_from_another(voice_cache, start):
     old, new = weights.load(start / "weights.safetensors"), weights.weights_of(model)
     path = model.decoder.leave.kernel.path
     np.testing.assert_array_equal(new[path], old[path])
+
+
+def test_whom_a_start_asks_to_name_is_said_and_kept(voice_cache, start, caplog):
+    """By a run that starts from a run that started from it too: a description is what is passed on."""
+    named = ["the voice of one (Apache-2.0)", "recordings of two (CC-BY 3.0)"]
+    old = ModelDescription.load(start)
+    replace(old, attribution=named).save(start)
+    config = small_config(start_from=str(start))
+    with caplog.at_level("INFO"):
+        model = build_model(config, Feed(Cache(voice_cache), config))
+    assert "name it where you publish the voice: the voice of one (Apache-2.0); recordings of two" in caplog.text
+    assert model.description.attribution == named
+    assert joined(description("_a", ["en"]), model.description).attribution == named
+    assert joined(description("_a", ["en"]), old).attribution == []
 
 
 def test_another_size_is_refused_and_the_rate_is_lower(start, voice_cache):
