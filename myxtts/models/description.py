@@ -80,7 +80,8 @@ class ModelDescription:
     @classmethod
     def load(cls, folder: Path | str) -> ModelDescription:
         """From a folder with model.json; an error names what is damaged, newer or for another mel."""
-        values = {"follows_pitch": False, "voice_reach": 0.0, "attribution": []} | read_model(folder, "acoustic")
+        of_before: dict[str, Any] = {"follows_pitch": False, "voice_reach": 0.0, "attribution": []}
+        values = of_before | read_model(folder, "acoustic")
         known = {each.name for each in fields(cls)}
         if missing := sorted(known.difference(values)):
             raise CheckpointDamaged(f"{folder}/{MODEL} lacks {', '.join(missing)}: copy the model again")
