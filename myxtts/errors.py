@@ -72,6 +72,15 @@ class MissingExtra(MyXTTSError):
         super().__init__(f"{purpose} needs the package '{package}': run {command or install_command(extra)}")
 
 
+def without_tensorflow(error: ModuleNotFoundError) -> MissingExtra | None:
+    """What to say where the module that is missing is TensorFlow, which is an extra because machines need different
+    ones; None where it is another."""
+    if (error.name or "").partition(".")[0] not in ("tensorflow", "keras"):
+        return None
+    both = f"{install_command('cpu')}; with an NVIDIA GPU: {install_command('gpu')}"
+    return MissingExtra("tensorflow", "cpu", "this verb", both)
+
+
 class PrepareError(MyXTTSError):
     pass
 

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from test_two_voices import pitch
 
 from myxtts.cli import main
 from myxtts.evaluation.speaker import SpeakerEncoder
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.models.description import ModelDescription
 from myxtts.models.shipped import BASE, VOCODER, shipped
+from recipes.base_voice.ship import to_name
 
 ROOT = Path(__file__).parents[1]
 pytest.importorskip("espeakng_loader")
@@ -39,9 +41,19 @@ def test_every_speaker_and_source_is_on_the_card():
     assert all(name in card for name in named.values())
 
 
+def test_who_asks_to_be_named_is_in_the_model():
+    base = ModelDescription.load(shipped(BASE))
+    assert base.attribution == to_name(base.speakers)
+    card = (ROOT / "docs" / "model-card.md").read_text(encoding="utf-8")
+    for name in ("Carlo Flora", "ivrvoice.ru"):
+        assert any(name in each for each in base.attribution)
+        assert name in card
+
+
 @pytest.mark.slow
 def test_another_reference_is_another_voice(tmp_path):
-    """A man from a film archive and a synthetic woman, by a judge that was not trained here."""
+    """A man from a film archive and a synthetic woman, the voice that the base has heard most, by a judge that was not
+    trained here."""
     speech = pytest.importorskip("moonshine_voice")
     if importlib.util.find_spec("resemblyzer") is None:
         pytest.skip("pip install --no-deps Resemblyzer==0.1.4")
@@ -55,3 +67,30 @@ def test_another_reference_is_another_voice(tmp_path):
     heard = {name: encode(*soundfile.read(path, dtype="float32")) for name, path in real.items()}
     assert spoken["man"] @ heard["man"] > spoken["man"] @ heard["woman"] + 0.1
     assert spoken["woman"] @ heard["woman"] > spoken["woman"] @ heard["man"] + 0.1
+
+
+UNHEARD = [
+    "The old bridge survived the storm, although nobody had expected it.",
+    "Seven letters arrived before the office opened this morning.",
+    "My brother keeps his tools in a wooden box under the stairs.",
+]
+
+
+@pytest.mark.slow
+def test_of_two_voices_that_it_has_not_heard_each_is_nearer_to_its_own_reference():
+    """Two clips that come with a recogniser. The sentence in a person's voice is nearer to that person than the same
+    sentence in the other's: on average 0.73 against 0.63, and 0.54 against 0.50. The higher voice is followed in pitch
+    more than in colour: what is said in it is nearer to the lower one's clip than to its own."""
+    speech = pytest.importorskip("moonshine_voice")
+    if importlib.util.find_spec("resemblyzer") is None:
+        pytest.skip("pip install --no-deps Resemblyzer==0.1.4")
+    clips = {name: f"{speech.__path__[0]}/assets/{name}.wav" for name in ("beckett", "clone-test")}
+    encode, voice = SpeakerEncoder(), Synthesizer.load(BASE)
+    heard = {name: encode(*soundfile.read(path, dtype="float32")) for name, path in clips.items()}
+    spoken = {name: [voice.say(text, voice=path).audio for text in UNHEARD] for name, path in clips.items()}
+    near = {(shown, real): np.mean([encode(audio, 22050) @ heard[real] for audio in spoken[shown]])
+            for shown in clips for real in clips}  # fmt: skip
+    assert near["beckett", "beckett"] > near["clone-test", "beckett"] + 0.03
+    assert near["clone-test", "clone-test"] > near["beckett", "clone-test"]
+    low, high = ([pitch(audio) for audio in spoken[name]] for name in ("beckett", "clone-test"))
+    assert max(low) < min(high)  # their clips have 117 and 217 Hz

@@ -114,6 +114,24 @@ def test_an_interrupt_while_importing_says_so():
     assert (done.returncode, "interrupted" in done.stderr, "Traceback" in done.stderr) == (130, True, False)
 
 
+@pytest.mark.parametrize("verb", ["say", "train"])
+def test_without_tensorflow_the_extras_are_named(verb, packed_voice, tmp_path):
+    pytest.importorskip("espeakng_loader")
+    words = {"say": ["One.", "-o", tmp_path / "x.wav"], "train": ["--data", packed_voice, "--run", tmp_path / "run"]}
+    script = (
+        "import sys\n"
+        "sys.modules['tensorflow'] = sys.modules['keras'] = None\n"  # importing them is an error
+        "from myxtts.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", script, verb, *map(str, words[verb]), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    error = json.loads(done.stdout)["error"]
+    assert (done.returncode, error["type"]) == (2, "MissingExtra")
+    assert "this verb needs the package 'tensorflow': run pip install" in error["message"]
+    assert "with an NVIDIA GPU: pip install" in error["message"]
+
+
 @pytest.mark.parametrize("name", ["log.jsonl", "pipe", "sound.wav"])
 def test_a_report_replaces_nothing_but_a_page(tmp_path, name, capsys):
     import os

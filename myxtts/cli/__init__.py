@@ -48,7 +48,7 @@ from myxtts.cli import (
     verify,
 )
 from myxtts.cli.shared import Parser, UsageError
-from myxtts.errors import MyXTTSError, WorkerLost
+from myxtts.errors import MyXTTSError, WorkerLost, without_tensorflow
 from myxtts.terminal import PrintableFormatter, printable, printable_json
 
 
@@ -81,6 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(
             as_json, 2, "MemoryError", "the memory is not enough: close other programs, or use a larger machine"
         )
+    except ModuleNotFoundError as error:
+        return _fail(as_json, 2, *_of_missing_module(error))
     except Exception as error:  # noqa: BLE001 - the one place: an exit code of 1 would say that data is damaged
         return _fail(as_json, 2, "InternalError", _for_the_bug_report(error))
 
@@ -132,6 +134,13 @@ def _drop_stdout() -> None:
     """What could not be written is not tried again when Python ends, which would print and exit with 120."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _of_missing_module(error: ModuleNotFoundError) -> tuple[str, str]:
+    """Rooms import TensorFlow where they begin, so that here is the one place where its absence can be explained."""
+    if missing := without_tensorflow(error):
+        return type(missing).__name__, str(missing)
+    return "InternalError", _for_the_bug_report(error)
 
 
 def _for_the_bug_report(error: Exception) -> str:

@@ -72,7 +72,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "training.start_from",
         "--from",
         metavar="RUN",
-        help="a model, base or scratch: training.start_from",
+        help="a run, checkpoint or export, base or scratch: training.start_from",
     )
     add("training.epochs", "--epochs", **number, help="stop after this many epochs")
     add("training.steps", "--steps", **number, help="stop after this many steps")

@@ -20,7 +20,7 @@ from myxtts.inference.export_description import ACOUSTIC, EXCITATION, REFERENCE,
 from myxtts.inference.speech import NOTE
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
-from myxtts.models.format import VOICE
+from myxtts.models.format import VOICE, WEIGHTS
 from myxtts.models.hifigan_layers import CONTEXT_FRAMES as HIFIGAN_CONTEXT
 from myxtts.models.shipped import VOCODER as SHIPPED_VOCODER
 from myxtts.models.shipped import shipped
@@ -31,8 +31,13 @@ from myxtts.models.vocoder_table import CONTEXT_FRAMES
 GRIFFIN_LIM = "griffin-lim"
 
 
-def export_onnx(model: Path, folder: Path, vocoder: str = "neural", int8: bool = False) -> ExportDescription:
-    """Write the graphs and everything beside them that is needed to speak; the description last."""
+def export_onnx(
+    model: Path, folder: Path, vocoder: str = "neural", int8: bool = False, start: bool = True
+) -> ExportDescription:
+    """Write the graphs and everything beside them that is needed to speak; the description last.
+
+    `start`: also the weights in half precision, from which another training can start.
+    """
     checkpoint = find_checkpoint(model)
     description = ModelDescription.load(checkpoint)
     sound = vocoder_folder(vocoder)
@@ -55,6 +60,8 @@ def export_onnx(model: Path, folder: Path, vocoder: str = "neural", int8: bool =
     if kind == OURS:
         write(EXCITATION, {}, add_excitation)
     copy_what_speaks(checkpoint, description, folder)
+    if start:
+        weights.save(folder / WEIGHTS, weights.halved(own))
     export = ExportDescription(kind, CONTEXT_FRAMES if kind == OURS else HIFIGAN_CONTEXT, int8)
     export.save(folder)
     return export
@@ -71,8 +78,15 @@ def copy_what_speaks(checkpoint: Path, description: ModelDescription, folder: Pa
     description.save(folder)
     if (checkpoint / VOICE).is_file():
         clone_file(checkpoint / VOICE, folder / VOICE)
-    for name in ("LICENSE", "NOTICE"):
-        write_whole(folder / name, _licence(name).encode())
+    write_whole(folder / "LICENSE", _licence("LICENSE").encode())
+    write_whole(folder / "NOTICE", (_licence("NOTICE") + _whom_to_name(description.attribution)).encode())
+
+
+def _whom_to_name(attribution: list[str]) -> str:
+    if not attribution:
+        return ""
+    listed = "".join(f"- {' '.join(each.split())}\n" for each in attribution)
+    return f"\nThe voice in this folder is made from the work of others. Name it where you publish the voice:\n{listed}"
 
 
 def vocoder_folder(name: str) -> Path | None:

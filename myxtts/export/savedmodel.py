@@ -3,6 +3,7 @@
 DIR/1/                   the SavedModel, version 1 as TensorFlow Serving counts
 DIR/model.json           symbols, languages, how texts are read
 DIR/voices.safetensors   the model's own voice as `speak` takes it: vector, latents
+DIR/weights.safetensors  what another training can start from
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from myxtts.features.mel import N_MELS
 from myxtts.inference.neural_vocoder import load_model, sound_of
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.models import weights
-from myxtts.models.description import find_checkpoint
-from myxtts.models.format import VOICE
+from myxtts.models.description import find_checkpoint, weights_file
+from myxtts.models.format import VOICE, WEIGHTS
 from myxtts.models.voice import Voice
 
 VOICES = "voices.safetensors"
 _VERSION = "1"
 
 
-def export_savedmodel(model: Path, folder: Path, vocoder: str = "neural") -> list[str]:
-    """Returns the names of the signatures."""
+def export_savedmodel(model: Path, folder: Path, vocoder: str = "neural", start: bool = True) -> list[str]:
+    """Returns the names of the signatures. `start`: as in `export_onnx`."""
     sound = vocoder_folder(vocoder)
     if sound is None:
         raise SpeechError(f"a SavedModel holds networks, {GRIFFIN_LIM} is none: choose another --vocoder")
@@ -39,6 +40,8 @@ def export_savedmodel(model: Path, folder: Path, vocoder: str = "neural") -> lis
     signatures = {"serving_default": module.speak, "hear": module.hear}
     tf.saved_model.save(module, str(folder / _VERSION), signatures=signatures)
     copy_what_speaks(checkpoint, speaker.description, folder)
+    if start:
+        weights.save(folder / WEIGHTS, weights.halved(weights.load(weights_file(checkpoint))))
     if (checkpoint / VOICE).is_file():
         own = speaker.hear()
         weights.save(folder / VOICES, {"vector": np.asarray(own.vector), "latents": np.asarray(own.tokens)})

@@ -7,6 +7,7 @@ reference.onnx      crops of recordings -> voice
 excitation.onnx     log-mel of a clip -> pitch and pulses         } our own vocoder
 vocoder.onnx        log-mel, pitch, pulses, noise -> sound        } (HiFi-GAN: log-mel -> sound; none: Griffin-Lim)
 voice.safetensors   crops of the model's own voice, where it has one
+weights.safetensors the model in half precision, which another training can start from; nobody speaks with it
 LICENSE, NOTICE     of MyXTTS and of what its own weights were made from
 """
 
@@ -72,4 +73,5 @@ class ExportDescription:
 
 
 def is_exported(path: Path) -> bool:
-    return (path / EXPORT).is_file()
+    """Also one that has lost its description: the weights beside its graphs are no reason to speak with TensorFlow."""
+    return any((path / name).is_file() for name in (EXPORT, ACOUSTIC))

@@ -28,6 +28,7 @@ _SHAPE = {
     "follows_pitch": bool,
     "voice_reach": Number(low=0.0),
     "main_language": str,
+    "attribution": [str],
 }
 
 
@@ -46,6 +47,7 @@ class ModelDescription:
     follows_pitch: bool = True  # a voice's pitch is that of its reference; older models learnt it
     voice_reach: float = 0.0  # how far from its own voice a model has learnt others; 0: not known, any is taken
     main_language: str = ""  # spoken where none is asked for; the first, if it is not given
+    attribution: list[str] = field(default_factory=list)  # whose work it was made from that asks to be named
 
     def __post_init__(self) -> None:
         size_named(self.size)
@@ -85,9 +87,8 @@ class ModelDescription:
     @classmethod
     def load(cls, folder: Path | str) -> ModelDescription:
         """From a folder with model.json; an error names what is damaged, newer or for another mel."""
-        values: dict[str, Any] = {"follows_pitch": False, "voice_reach": 0.0, "main_language": ""} | read_model(
-            folder, "acoustic"
-        )
+        older: dict[str, Any] = {"follows_pitch": False, "voice_reach": 0.0, "main_language": "", "attribution": []}
+        values = older | read_model(folder, "acoustic")
         known = {each.name for each in fields(cls)}
         if missing := sorted(known.difference(values)):
             raise CheckpointDamaged(f"{folder}/{MODEL} lacks {', '.join(missing)}: copy the model again")
@@ -141,4 +142,7 @@ def _what_is_there(path: Path) -> str:
         return f": no best or last link, but {len(whole)} checkpoints; give one, for example {whole[-1]}"
     if (path / "checkpoints").is_dir():
         return ": its run has not saved a checkpoint yet; let it train longer"
+    if (path / MODEL).is_file():
+        missing = f"{MODEL} is there and {WEIGHTS} is not, as in an export without its weights"
+        return f": {missing}; export the run again, or give the run that it was made from"
     return f": expected {MODEL} and {WEIGHTS}, or a run directory with checkpoints/"

@@ -106,6 +106,19 @@ def _is_finite(tensor: np.ndarray) -> bool:
     return tensor.dtype.kind in "biuf" and bool(np.isfinite(tensor).all())
 
 
+def halved(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """In half precision, but for statistics and scales: they are few, and everything is multiplied by them."""
+    return {name: _half(tensor) for name, tensor in tensors.items()}
+
+
+def _half(tensor: np.ndarray) -> np.ndarray:
+    if tensor.ndim < 2:
+        return tensor
+    with np.errstate(over="ignore"):  # what is too large for it stays as it is
+        half = tensor.astype(np.float16)
+    return half if np.isfinite(half).all() else tensor
+
+
 def weights_of(model: Any) -> dict[str, np.ndarray]:
     """Every variable of a model, statistics included, by its path."""
     return {variable.path: variable.numpy() for variable in model.variables}

@@ -11,7 +11,8 @@ import numpy as np
 
 from myxtts.cache.reader import Cache
 from myxtts.config.config import TrainingConfig, XTTSConfig
-from myxtts.errors import ConfigError
+from myxtts.errors import ConfigError, install_command
+from myxtts.features import espeak, voices
 from myxtts.features.languages import family_of
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.models import weights
@@ -78,9 +79,26 @@ def _same_kind(known: ModelDescription, cache: Cache) -> bool:
 
 
 def _wants_base(config: XTTSConfig, cache: Cache) -> bool:
-    base = ModelDescription.load(shipped(BASE))
-    same_size = "size" not in config.model.given or config.model.size == base.size
-    return _same_kind(base, cache) and same_size and _hours(cache) < BASE_HOURS
+    """Little speech does. Where the base voice does not fit, that is said: such a voice hardly learns to read."""
+    if _hours(cache) >= BASE_HOURS:
+        return False
+    if misfit := _why_not_base(config, cache):
+        log.warning("%.1f h of speech are little and this voice begins from nothing, because %s (or mean it, with "
+                    "--from scratch)", _hours(cache), misfit)  # fmt: skip
+    return not misfit
+
+
+def _why_not_base(config: XTTSConfig, cache: Cache) -> str:
+    """What keeps data from the base voice, and the cure; empty if nothing does."""
+    base, kind = ModelDescription.load(shipped(BASE)), cache.body["settings"]["tokens"]["kind"]
+    if not _same_kind(base, cache):
+        wanted, reads = base.tokens["kind"], espeak.is_installed() or voices.version_of_lists()
+        needs = "" if reads else f"run {install_command('phonemes')}, then "
+        return f"its texts are {kind} and the base voice reads {wanted}: {needs}pack with data.text_tokens={wanted}"
+    if "size" in config.model.given and config.model.size != base.size:
+        given = f"model.size is {config.model.size} ({config.model.given['size']})"
+        return f"{given} and the base voice is {base.size}: leave the size out"
+    return ""
 
 
 def _hours(cache: Cache) -> float:
@@ -92,6 +110,7 @@ def joined(data: ModelDescription, start: ModelDescription) -> ModelDescription:
     symbols = _both(data.token_table, start.token_table)
     return dataclasses.replace(
         data,
+        attribution=start.attribution,
         token_table=symbols,
         learnt=[symbol for symbol in symbols if symbol in {*data.learnt, *start.learnt}],
         languages=_both(start.languages, data.languages),
@@ -138,3 +157,10 @@ def _say(start: str, old: ModelDescription, new: ModelDescription) -> None:
             known = _relative(name, old.languages)
             news.append(f"{name}, which begins as {known}" if known else f"new language {name}")
     log.info("starting from %s%s", start, f", with {', '.join(news)}" if news else "")
+    _say_whom_to_name(new.attribution)
+
+
+def _say_whom_to_name(attribution: list[str]) -> None:
+    if attribution:
+        log.info("this voice is made from the work of others; name it where you publish the voice: %s (kept as "
+                 "attribution in model.json)", "; ".join(attribution))  # fmt: skip

@@ -3,12 +3,14 @@
     python -m recipes.base_voice.ship RUN FOLDER [--language en-us] [--voice CLIP.wav ...] [--data CACHE]
 
 A language that is named comes first, so that it is spoken where none is asked for; clips become the model's own voice.
-With the data that was trained on, the model knows how far from its own voice it has learnt others.
+With the data that was trained on, the model knows how far from its own voice it has learnt others. Whoever asks to be
+named is named in its model.json.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,12 @@ from myxtts.models.voice import distance
 # another, with more, words are lost (docs/log.md, 2026-11-18, later). models/voice.py has a share of it for
 # each part of the model.
 REACH_PERCENT = 80
+OWN = "the base voice of MyXTTS (Apache-2.0)"
+# Sources of recipes/many_voices whose licence asks for a name, by the first word of their speakers.
+NAMED = {
+    "carlo": "recordings of Carlo Flora, carloflora.com (CC-BY 3.0), changed",
+    "ivrvoice": "recordings of ivrvoice.ru, provided by Maxim Topal (CC-BY 3.0), changed",
+}
 
 
 def ship(
@@ -39,16 +47,23 @@ def ship(
     if isinstance(description, ModelDescription):
         if language:
             _put_first(description, tensors, language)
+        description.attribution = list(dict.fromkeys([*description.attribution, *to_name(description.speakers)]))
         own = read_references(voice, description) if voice else None
         kept = weights.load(checkpoint / VOICE) if own is None else {
             "reference": own.crops.astype(np.float16), "lengths": own.lengths
         }  # fmt: skip
         weights.save(folder / VOICE, kept)
     description.save(folder)
-    weights.save(folder / WEIGHTS, {name: _half(tensor) for name, tensor in tensors.items()})
+    weights.save(folder / WEIGHTS, weights.halved(tensors))
     if data is not None:
         note_reach(folder, data)
     return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def to_name(speakers: list[str]) -> list[str]:
+    """What the licences of what was heard ask for; the model itself is one of it."""
+    heard = {re.split("[-_]", name)[0] for name in speakers}
+    return [OWN, *(text for name, text in NAMED.items() if name in heard)]
 
 
 def note_reach(folder: Path, data: Path) -> None:
@@ -71,12 +86,6 @@ def _put_first(description: ModelDescription, tensors: dict[str, np.ndarray], la
     order = sorted(range(len(description.languages)), key=lambda at: description.languages[at] != language)
     description.languages, description.main_language = [description.languages[at] for at in order], language
     tensors[name] = tensors[name][order]
-
-
-def _half(tensor: np.ndarray) -> np.ndarray:
-    """Statistics and scales stay whole: they are few, and everything is multiplied by them."""
-    half = tensor.astype(np.float16)
-    return half if tensor.ndim > 1 and np.isfinite(half).all() else tensor
 
 
 if __name__ == "__main__":

@@ -45,6 +45,13 @@ def test_a_model_of_before_does_not_follow_pitch_and_knows_no_reach(tmp_path):
     assert not resumed.follows_pitch
 
 
+def test_a_model_of_before_asks_to_name_nobody(tmp_path):
+    describe(attribution=["recordings of one (CC-BY 3.0)"]).save(tmp_path)
+    assert ModelDescription.load(tmp_path).attribution == ["recordings of one (CC-BY 3.0)"]
+    rewrite(tmp_path, attribution=None)
+    assert ModelDescription.load(tmp_path).attribution == []
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -140,6 +147,7 @@ def test_speaking_takes_the_running_average_if_there_is_one(tmp_path):
 @pytest.mark.parametrize(
     ("key", "value"),
     [("reference_frames", 2**31), ("languages", [None]), ("token_table", "abc"), ("learnt", [5]), ("audio", []),
+     ("attribution", "one"),
      ("tokens", {"lexicon": "/etc/passwd"}), ("tokens", {"kind": "runes"}), ("audio", {"trim_db": "loud"})],
 )  # fmt: skip
 def test_a_description_that_no_model_has_is_refused(tmp_path, key, value):

@@ -13,7 +13,7 @@ from myxtts.models import sizes, weights
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
 from myxtts.models.format import WEIGHTS
 from myxtts.models.voice import distance
-from recipes.base_voice.ship import ship
+from recipes.base_voice.ship import NAMED, OWN, ship, to_name
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +28,11 @@ def test_it_takes_half_of_the_bytes(trained_run, tmp_path):
     before, after = (sum(tensor.nbytes for tensor in tensors.values()) for tensors in (trained, shipped))
     assert after < 0.51 * before
     assert ModelDescription.load(tmp_path / "shipped").voice_reach == 0
+    assert ModelDescription.load(tmp_path / "shipped").attribution == [OWN]
+
+
+def test_those_who_ask_are_named():
+    assert to_name(["kokoro-af", "carlo", "ivrvoice_slow"]) == [OWN, NAMED["carlo"], NAMED["ivrvoice"]]
 
 
 def test_a_language_that_it_has_not_learnt_is_refused(trained_run, tmp_path):

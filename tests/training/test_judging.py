@@ -127,6 +127,7 @@ def guarded(cache, tmp_path, marks, monkeypatch) -> Callable[..., tuple[Path, di
     return go
 
 
+@pytest.mark.slow
 def test_a_voice_that_starts_from_another_is_guarded_unasked(guarded, capsys):
     """What is worse than its start is said, and is not the best, also where it is heard only at its end."""
     run, summary = guarded(0.8, 0.79, 0.7, steps=4)

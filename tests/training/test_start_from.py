@@ -1,5 +1,7 @@
 """A run that starts from another model speaks as that one does, in its symbols and languages and in new ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_data import small_config
@@ -9,6 +11,7 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
 from myxtts.errors import ConfigError
+from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.inference.script import Script
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription
@@ -17,7 +20,7 @@ from myxtts.models.xtts import XTTS
 from myxtts.training.resume import with_settings_of
 from myxtts.training.setup import build_model
 from myxtts.training.start import start_training
-from myxtts.training.start_from import for_fine_tuning, joined, take_over
+from myxtts.training.start_from import for_fine_tuning, joined, settle_start, take_over
 from myxtts.training.step import Step
 
 
@@ -70,6 +73,20 @@ def test_the_config_starts_a_model_from_another(voice_cache, start):
     np.testing.assert_array_equal(new[path], old[path])
 
 
+def test_whom_a_start_asks_to_name_is_said_and_kept(voice_cache, start, caplog):
+    """By a run that starts from a run that started from it too: a description is what is passed on."""
+    named = ["the voice of one (Apache-2.0)", "recordings of two (CC-BY 3.0)"]
+    old = ModelDescription.load(start)
+    replace(old, attribution=named).save(start)
+    config = small_config(start_from=str(start))
+    with caplog.at_level("INFO"):
+        model = build_model(config, Feed(Cache(voice_cache), config))
+    assert "name it where you publish the voice: the voice of one (Apache-2.0); recordings of two" in caplog.text
+    assert model.description.attribution == named
+    assert joined(description("_a", ["en"]), model.description).attribution == named
+    assert joined(description("_a", ["en"]), old).attribution == []
+
+
 def test_another_size_is_refused_and_the_rate_is_lower(start, voice_cache):
     config, cache = small_config(), Cache(voice_cache)
     assert for_fine_tuning(small_config(), str(start), cache).model.size == "tiny"
@@ -95,6 +112,51 @@ def test_a_part_of_a_start_stays_that_reads_the_language(start, voice_cache, lan
     assert settled.start_share == share
     config.training.give({"start_share": 0.1}, "--set")
     assert for_fine_tuning(config, str(start), cache).training.start_share == 0.1
+
+
+@pytest.fixture
+def phonemes(voice_cache) -> Cache:
+    """The clips, as if their texts had been packed as the base voice reads them."""
+    cache = Cache(voice_cache)
+    cache.body["settings"]["tokens"]["kind"] = "phonemes"
+    return cache
+
+
+@pytest.mark.parametrize(("hours", "said"), [(1.9, "1.9 h of speech are little: starting from the base"), (2.1, "")])
+def test_less_than_two_hours_start_from_the_base_and_that_is_said(phonemes, caplog, hours, said):
+    frames = phonemes.columns["n_frames"]
+    longer = {**phonemes.columns, "n_frames": frames * (hours * 3600 * SAMPLE_RATE / HOP_SAMPLES / frames.sum())}
+    phonemes.columns = longer
+    with caplog.at_level("INFO"):
+        settled = settle_start(XTTSConfig(), phonemes)
+    assert settled.training.start_from == ("base" if said else None)
+    assert (said or "nothing is said") in (caplog.text or "nothing is said")
+
+
+def test_who_wants_to_begin_from_nothing_is_told_nothing(phonemes, caplog):
+    config = XTTSConfig()
+    config.training.give({"start_from": "scratch"}, "--from")
+    with caplog.at_level("INFO"):
+        assert settle_start(config, phonemes) is config
+    assert caplog.text == ""
+
+
+def test_another_size_than_the_bases_begins_from_nothing_and_that_is_said(phonemes, caplog):
+    config = XTTSConfig()
+    config.model.give({"size": "small"}, "--model-size")
+    assert settle_start(config, phonemes).training.start_from is None
+    assert "begins from nothing, because model.size is small (--model-size)" in caplog.text
+    assert "leave the size out" in caplog.text
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_characters_begin_from_nothing_and_that_is_said(voice_cache, caplog, monkeypatch, installed):
+    monkeypatch.setattr("myxtts.features.espeak.is_installed", lambda: installed)
+    monkeypatch.setattr("myxtts.features.voices.version_of_lists", lambda: None)
+    assert settle_start(XTTSConfig(), Cache(voice_cache)).training.start_from is None
+    assert "its texts are characters and the base voice reads phonemes" in caplog.text
+    assert "pack with data.text_tokens=phonemes" in caplog.text
+    assert ("run pip install" in caplog.text) != installed
 
 
 @pytest.mark.parametrize("start", [None, "scratch"])
