@@ -140,7 +140,7 @@ class TrainingConfig(Settings):
     start_share: float = setting(
         0.0,
         "How much of the averaged weights remains what training started from; 'myxtts train' keeps 0.4 of a model that "
-        "speaks the language.",
+        "reads the same kind of symbols.",
         0,
         0.95,
     )

@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-HELD = 0.65  # from here on it is music, also behind a voice: voices have 0.58 at most, real music 0.57 to 0.98
+# From here on it is music, also behind a voice: talk has 0.58 at most, single clips of words 0.65, real music 0.57 to
+# 0.98. Letters said one by one have more, since their vowels are held.
+HELD = 0.65
+SPAN = 64  # windows that are judged together: 2 s; of less, vowels are taken for held tones
 
-_SPAN = 64  # windows that are judged together: 2 s
 _OVERLAP = 4  # windows in a spectrum
 _LOWEST_HZ, _HIGHEST_HZ = 180, 5000  # mains hum and its first overtones lie below
 _NEIGHBOURS = 21  # bins, 164 Hz
@@ -54,7 +56,7 @@ def _steadiness(peaks: NDArray[np.float32]) -> NDArray[np.float32]:
     """Of each span, the share of its windows in which its five steadiest bins are peaks; a window has its span's."""
     steadiness = np.zeros(len(peaks), np.float32)
     for start in range(0, len(peaks), _STEP):
-        first = max(min(start + _STEP // 2 - _SPAN // 2, len(peaks) - _SPAN), 0)
-        share = peaks[first : first + _SPAN].mean(axis=0)
+        first = max(min(start + _STEP // 2 - SPAN // 2, len(peaks) - SPAN), 0)
+        share = peaks[first : first + SPAN].mean(axis=0)
         steadiness[start : start + _STEP] = np.sort(share)[-_TONES:].mean()
     return steadiness

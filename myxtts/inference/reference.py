@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from myxtts.errors import CheckpointDamaged, RowError, SpeechError
 from myxtts.features.audio import AudioSettings, load_clip
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS, SAMPLE_RATE, log_mel
-from myxtts.features.music import HELD, MusicDetector
+from myxtts.features.music import HELD, SPAN, MusicDetector
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription
 from myxtts.models.format import VOICE
@@ -102,6 +102,8 @@ def _doubt(clip: NDArray[np.int16], mel: NDArray[np.float32]) -> str:
     if float(mel.mean(axis=1).std()) < _LEAST_SPREAD:
         return "its level does not change, like that of noise or of a held tone"
     windows = min(len(clip) // _MUSIC_WINDOW, _MOST_MUSIC_WINDOWS)
+    if windows < SPAN:
+        return ""  # too short to tell
     audio = clip[: windows * _MUSIC_WINDOW].astype(np.float32) / np.float32(32768)
     steadiness = MusicDetector(SAMPLE_RATE, _MUSIC_WINDOW)(audio)
     return "its tones are held, as in music or singing" if float(np.median(steadiness)) >= HELD else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,28 @@ def put(variable: Any, value: Any) -> None:
     tf.raw_ops.AssignVariableOp(resource=variable.handle, value=tf.cast(value, variable.dtype))
 
 
+def _share(variable: Any, share: float, new_rows: Sequence[int]) -> Any:
+    """Of a variable, or of each of its rows."""
+    if not share or not len(new_rows):
+        return share
+    shares = np.full([variable.shape[0]] + [1] * (len(variable.shape) - 1), share, np.float32)
+    shares[list(new_rows)] = 0.0
+    return shares
+
+
 class Adam(tf.Module):
     """Moments and averages of some Keras variables. Everything it knows goes through `state` and `restore`."""
 
     def __init__(
-        self, variables: Sequence[Any], beta1: float, beta2: float, ema_decay: float, start_share: float = 0.0
+        self,
+        variables: Sequence[Any],
+        beta1: float,
+        beta2: float,
+        ema_decay: float,
+        start_share: float = 0.0,
+        new_rows: Mapping[str, Sequence[int]] = MappingProxyType({}),
     ):
-        """`variables` hold what the training starts from."""
+        """`variables` hold what the training starts from, but for `new_rows` of some, which have nothing to keep."""
         super().__init__(name="adam")
         self.paths = [variable.path for variable in variables]
         self.variables_ = [variable.value for variable in variables]
@@ -47,7 +63,7 @@ class Adam(tf.Module):
         self.first = [tf.Variable(zero, trainable=False) for zero in zeros]
         self.second = [tf.Variable(zero, trainable=False) for zero in zeros]
         self.average = [tf.Variable(tf.convert_to_tensor(variable), trainable=False) for variable in self.variables_]
-        self.start_share = start_share
+        self.shares = [_share(variable, start_share, new_rows.get(variable.path, ())) for variable in variables]
         kept = self.variables_ if start_share else []
         self.start = [tf.Variable(tf.convert_to_tensor(variable), trainable=False) for variable in kept]
         self.updates = tf.Variable(0, dtype=tf.int64, trainable=False)
@@ -60,14 +76,14 @@ class Adam(tf.Module):
         share = 1.0 - tf.minimum(self.ema_decay, (1.0 + count) / (10.0 + count))
         powers = tf.pow(self.beta1, count), tf.pow(self.beta2, count)
         starts = self.start or self.variables_
-        for variable, first, second, average, gradient, start in zip(
-            self.variables_, self.first, self.second, self.average, gradients, starts, strict=True
+        for variable, first, second, average, gradient, start, kept in zip(
+            self.variables_, self.first, self.second, self.average, gradients, starts, self.shares, strict=True
         ):
             tf.raw_ops.ResourceApplyAdam(
                 var=variable.handle, m=first.handle, v=second.handle, beta1_power=powers[0], beta2_power=powers[1],
                 lr=learning_rate, beta1=self.beta1, beta2=self.beta2, epsilon=_EPSILON, grad=gradient,
             )  # fmt: skip
-            wanted = variable + self.start_share * (start - variable) if self.start else variable
+            wanted = variable + kept * (start - variable) if self.start else variable
             tf.raw_ops.AssignSubVariableOp(resource=average.handle, value=(average - wanted) * share)
 
     @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,9 @@ SCRATCH = "scratch"  # what to give where a run shall not start from the base vo
 BASE_HOURS = 2.0  # less speech than this does not teach a voice to read
 # Of the learning rate from scratch a third: enough to move to a new voice in minutes, too little to forget the text.
 FINE_TUNING = {"learning_rate": 5e-4, "warmup_steps": 50}
-# Where the model speaks the language already, two fifths of it stay: words that were forgotten come back, and the voice
-# remains the new one. With none of it many words are lost, with more of it the voice is less like the new one
-# (docs/log.md, 2026-11-18, evening).
+# Two fifths of a model that reads the same kind of symbols stay: words and languages that were forgotten come back, and
+# the voice remains the new one. With none of it many are lost, with more of it the voice is less like the new one
+# (docs/log.md, 2026-11-18).
 KEPT = {"start_share": 0.4}
 
 
@@ -38,7 +38,7 @@ def starts_from_another(training: TrainingConfig) -> bool:
 def for_fine_tuning(config: XTTSConfig, start: str, cache: Cache) -> XTTSConfig:
     """Where nothing was given, what suits a model that can already speak; its size is that model's."""
     known = ModelDescription.load(find_checkpoint(start))
-    size, suits = known.size, FINE_TUNING | (KEPT if _reads(known, cache) else {})
+    size, suits = known.size, FINE_TUNING | (KEPT if _same_kind(known, cache) else {})
     if "size" in config.model.given and config.model.size != size:
         raise ConfigError(
             f"model.size is {config.model.size} ({config.model.given['size']}), but {start} is '{size}': leave the "
@@ -46,8 +46,8 @@ def for_fine_tuning(config: XTTSConfig, start: str, cache: Cache) -> XTTSConfig:
         )
     model, training = config.model.filled({"size": size}), config.training.filled(suits)
     if training.start_share:
-        log.info("%s speaks the language: %g of it stays in the new voice (training.start_share)", start,
-                 training.start_share)  # fmt: skip
+        log.info("%g of %s stays in the new voice, so that it forgets little (training.start_share)",
+                 training.start_share, start)  # fmt: skip
     return dataclasses.replace(config, model=model, training=training)
 
 
@@ -60,11 +60,6 @@ def settle_start(config: XTTSConfig, cache: Cache) -> XTTSConfig:
         start = BASE
         config = dataclasses.replace(config, training=config.training.filled({"start_from": BASE}))
     return for_fine_tuning(config, str(start), cache) if starts_from_another(config.training) else config
-
-
-def _reads(known: ModelDescription, cache: Cache) -> bool:
-    """Whether a model speaks all languages of the data, if of other regions, by the same kind of symbols."""
-    return _same_kind(known, cache) and all(_relative(name, known.languages) for name in cache.languages)
 
 
 def _relative(language: str, known: list[str]) -> str | None:
@@ -130,11 +125,19 @@ def take_over(model: Any, start: str) -> None:
     new = model.description
     regions = [_relative(name, old.languages) or name for name in new.languages]
     tables = {"symbols": (old.token_table, new.token_table, old.learnt), "languages": (old.languages, regions, [])}
+    model.new_rows = {}
     for name, (before, after, learnt) in tables.items():
         path = getattr(model.text_encoder, name).path
         tensors[path] = _moved(tensors[path], before, after, learnt)
+        model.new_rows[path] = [row for row, each in enumerate(after) if each not in (learnt or before)]
     weights.set_weights(model, tensors)
     _say(start, old, new)
+
+
+def new_rows_of(model: Any) -> Mapping[str, Sequence[int]]:
+    """By the path of a variable: the rows of what the model that it started from had not learnt."""
+    rows: Mapping[str, Sequence[int]] = getattr(model, "new_rows", {})  # of a vocoder, or one from nothing, none
+    return rows
 
 
 def _moved(table: np.ndarray, before: list[str], after: list[str], learnt: list[str]) -> np.ndarray:

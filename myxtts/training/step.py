@@ -20,7 +20,7 @@ from myxtts.monitor import current_monitor
 from myxtts.training.optimiser import Adam, add_to, put
 from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.schedule import learning_rate
-from myxtts.training.start_from import starts_from_another
+from myxtts.training.start_from import new_rows_of, starts_from_another
 
 # Float16 gradients below 6e-8 vanish: the loss is scaled up, halved on overflow and doubled after this many good steps.
 _FIRST_LOSS_SCALE, _GOOD_STEPS, _LARGEST_LOSS_SCALE = 2.0**15, 2000, 2.0**24
@@ -44,7 +44,7 @@ class Step:
                 "training.start_from (--from) too, or leave it out"
             )
         memory = training.beta1, training.beta2, training.ema_decay
-        self.optimiser = Adam(model.trainable_variables, *memory, training.start_share)
+        self.optimiser = Adam(model.trainable_variables, *memory, training.start_share, new_rows_of(model))
         self.micro_batches, self.largest_batch = 1, 0  # the largest that was tried
         # Variables, because they change during a run and a constant would be compiled in.
         self.total_steps = tf.Variable(total_steps, dtype=tf.int64, trainable=False)

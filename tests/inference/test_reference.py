@@ -1,6 +1,7 @@
 """A reference that is no speech is said to be none; speech is not doubted."""
 
 import logging
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from myxtts.features.text import SPECIALS
 from myxtts.inference.reference import read_references, voice_frames, without_pauses
 from myxtts.models.description import ModelDescription
 
+HELLO = Path(__file__).parents[2] / "docs" / "hello.flac"
 RATE = 22050
 TIMES = np.arange(4 * RATE) / RATE
 SYLLABLES = np.clip(np.sin(2 * np.pi * 3 * TIMES), 0.001, 1.0)
@@ -61,6 +63,17 @@ def test_tones_that_stay_are_music(read, caplog):
     with caplog.at_level(logging.WARNING):
         read(0.1 * notes * SYLLABLES)
     assert "its tones are held, as in music or singing" in caplog.text
+
+
+def test_short_speech_is_not_called_music(read, caplog):
+    """Of less than two seconds nobody can tell: half of a second's cuts of real speech would be."""
+    speech, rate = soundfile.read(HELLO, dtype="float32")
+    assert rate == RATE
+    for seconds in (0.7, 1.0, 1.5):
+        for start in np.arange(0.2, len(speech) / rate - seconds, 0.4):
+            with caplog.at_level(logging.WARNING):
+                read(speech[int(start * rate) : int((start + seconds) * rate)])
+    assert not [record for record in caplog.records if "music" in record.getMessage()]
 
 
 def test_pauses_are_left_out_and_what_is_said_is_not(read):

@@ -61,6 +61,22 @@ def test_updates_and_averages_are_those_of_the_formula(start_share):
     assert int(adam.updates) == 40
 
 
+def test_new_rows_keep_nothing_of_the_start():
+    """What a symbol or language begins with that the start did not know is not worth keeping."""
+    variables, _ = make()
+    adam = Adam(variables, 0.9, 0.98, 0.0, 0.3, {variables[0].path: [1], variables[1].path: [4]})
+    start = [variable.numpy() for variable in variables]
+    adam.apply([tf.constant(gradient) for gradient in gradients_of(1)], tf.constant(0.1))
+    for average, first, variable in zip(adam.averages().values(), start, variables, strict=True):
+        kept = np.full(first.shape, 0.3, np.float32)
+        if first.shape == (3, 4):
+            kept[1] = 0.0
+        if first.shape == (5,):
+            kept[4] = 0.0
+        now = variable.numpy() + kept * (first - variable.numpy())
+        np.testing.assert_allclose(average, now, rtol=1e-6, atol=1e-6)
+
+
 def test_within_averaged_the_model_has_the_averages_and_afterwards_its_own_bits():
     variables, adam = make()
     adam.apply([tf.constant(gradient) for gradient in gradients_of(1)], tf.constant(0.1))

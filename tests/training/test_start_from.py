@@ -20,7 +20,7 @@ from myxtts.models.xtts import XTTS
 from myxtts.training.resume import with_settings_of
 from myxtts.training.setup import build_model
 from myxtts.training.start import start_training
-from myxtts.training.start_from import for_fine_tuning, joined, settle_start, take_over
+from myxtts.training.start_from import for_fine_tuning, joined, new_rows_of, settle_start, take_over
 from myxtts.training.step import Step
 
 
@@ -58,6 +58,7 @@ def test_symbols_and_languages_keep_what_they_mean(start):
     np.testing.assert_array_equal(new[languages][:2], old[languages])
     np.testing.assert_allclose(new[languages][2], old[languages].mean(axis=0), atol=1e-6)  # fa
     np.testing.assert_array_equal(new[languages][3], old[languages][0])  # en-gb begins as en
+    assert new_rows_of(model) == {symbols: [3], languages: [2]}  # of which nothing can be kept
     for name in new.keys() - {symbols, languages}:
         np.testing.assert_array_equal(new[name], old[name], err_msg=name)
 
@@ -96,12 +97,12 @@ def test_another_size_is_refused_and_the_rate_is_lower(start, voice_cache):
 
 
 @pytest.mark.parametrize(
-    ("languages", "kind", "share"), [("the data's", "the data's", 0.4), (["fa"], "the data's", 0.0),
+    ("languages", "kind", "share"), [("the data's", "the data's", 0.4), (["fa"], "the data's", 0.4),
                                      (["en-gb"], "the data's", 0.4),
                                      ("the data's", "phonemes", 0.0)]
 )  # fmt: skip
-def test_a_part_of_a_start_stays_that_reads_the_language(start, voice_cache, languages, kind, share):
-    """What is known can be forgotten; of what it does not know nothing can."""
+def test_a_part_of_a_start_stays_that_reads_the_same_symbols(start, voice_cache, languages, kind, share):
+    """What is known can be forgotten, also where a language is added; other symbols leave nothing to keep."""
     cache, config, known = Cache(voice_cache), XTTSConfig(), ModelDescription.load(start)
     known.languages = ["de", *cache.languages] if languages == "the data's" else languages
     known.main_language = known.languages[0]
@@ -187,6 +188,8 @@ def test_a_voice_speaks_the_language_of_its_recordings_where_none_is_asked_for(s
     """Not the first language of what it was started from."""
     both = joined(description("_bad", ["fa", "de"]), ModelDescription.load(start))
     assert both.languages[0] == "en"
-    assert Script(both).language(None) == both.languages.index("fa")
+    assert both.main_language == "fa"
     feed = Feed(Cache(voice_cache), small_config())
-    assert build_model(small_config(start_from=str(start)), feed).description.main_language == feed.main_language
+    made = build_model(small_config(start_from=str(start)), feed).description
+    assert made.languages[0] == "en"
+    assert made.languages[Script(made).language(None)] == feed.main_language == "en-us"
