@@ -8,6 +8,7 @@ MyXTTSError
 ├── MissingExtra         an optional package is needed: the message names the pip command
 ├── PrepareError         a recording or its text cannot be made a corpus
 ├── SpeechError          a request to speak cannot be met: its text, language, reference or settings
+│   └── NoEars           no recogniser knows the language
 ├── TrainingError        a run cannot continue
 │   └── WorkerLost       another worker of the run is gone
 ├── DiagnosisError       a pipeline cannot be measured
@@ -86,6 +87,10 @@ class PrepareError(MyXTTSError):
 
 
 class SpeechError(MyXTTSError):
+    pass
+
+
+class NoEars(SpeechError):
     pass
 
 

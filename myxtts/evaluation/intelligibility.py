@@ -18,9 +18,10 @@ class Intelligibility:
 
     def __init__(self, ears: Callable[[str], Recogniser]):
         self._ears = ears
+        self.deaf_to: frozenset[str] = frozenset()  # languages of which nothing is said
 
     def __call__(self, clip: Clip) -> Scores:
-        if not spoken_words(clip.text, clip.language):
+        if clip.language in self.deaf_to or not spoken_words(clip.text, clip.language):
             return {}
         recogniser = self._ears(clip.language)
         for kind, audio in clip.sounds.items():

