@@ -168,7 +168,8 @@ def find_judges(
     if unknown:
         raise SpeechError(f"'{unknown[0]}' is not a judge: choose from {', '.join(JUDGES)}")
     ears = _ears(whisper_folder)
-    judges, missing = [], {}
+    judges: list[Judge] = []
+    missing: dict[str, str] = {}
     for name in names or among or JUDGES:
         try:
             judge = JUDGES[name](gallery, ears)
