@@ -9,6 +9,7 @@ from typing import Any
 
 from myxtts.errors import SpeechError
 from myxtts.evaluation.clip import BEFORE, COPY, KINDS, REAL, SYNTHETIC, Clip, Judge, Scores, Sentence, Sound, make_clip
+from myxtts.evaluation.intelligibility import Intelligibility
 from myxtts.evaluation.judges import Similarity
 from myxtts.evaluation.measures import MEASURES
 from myxtts.evaluation.words import spoken_words
@@ -92,7 +93,10 @@ def evaluate(
     if not evaluation.rows:
         raise SpeechError("there is no sentence to evaluate: give at least one with its real recording")
     evaluation.notes = {
-        key: note for judge in judges if isinstance(judge, Similarity) for key, note in judge.notes().items()
+        key: note
+        for judge in judges
+        if isinstance(judge, (Similarity, Intelligibility))
+        for key, note in judge.notes().items()
     }
     return evaluation
 

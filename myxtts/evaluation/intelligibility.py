@@ -18,7 +18,10 @@ class Intelligibility:
 
     def __init__(self, ears: Callable[[str], Recogniser]):
         self._ears = ears
-        self.deaf_to: frozenset[str] = frozenset()  # languages of which nothing is said
+        self.deaf_to: dict[str, str] = {}  # language of which nothing is said -> why
+
+    def notes(self) -> dict[str, str]:
+        return {"wer": "; ".join(dict.fromkeys(self.deaf_to.values()))} if self.deaf_to else {}
 
     def __call__(self, clip: Clip) -> Scores:
         if clip.language in self.deaf_to or not spoken_words(clip.text, clip.language):

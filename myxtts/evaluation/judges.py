@@ -174,7 +174,7 @@ def find_judges(
         try:
             judge = JUDGES[name](gallery, ears)
             if isinstance(judge, Intelligibility):
-                missing |= _open_ears(judge, languages, ears, bool(names))
+                _open_ears(judge, languages, ears, bool(names))
             judges.append(judge)
         except (MissingExtra, NoEars) as error:
             if names:
@@ -183,8 +183,8 @@ def find_judges(
     return judges, missing
 
 
-def _open_ears(judge: Intelligibility, languages: Iterable[str], ears: Ears, needs_all: bool) -> dict[str, str]:
-    """Now, for each of the languages. Of those that cannot be heard it is said why, unless none can, or all must be."""
+def _open_ears(judge: Intelligibility, languages: Iterable[str], ears: Ears, needs_all: bool) -> None:
+    """Now, for each of the languages. The judge notes which cannot be heard, unless none can, or all must be."""
     deaf: dict[str, MissingExtra | NoEars] = {}
     for language in (languages := list(languages)):
         try:
@@ -193,8 +193,7 @@ def _open_ears(judge: Intelligibility, languages: Iterable[str], ears: Ears, nee
             deaf[language] = error
     if deaf and (needs_all or len(deaf) == len(languages)):
         raise next(iter(deaf.values()))
-    judge.deaf_to = frozenset(deaf)
-    return {judge.name: "; ".join(dict.fromkeys(map(str, deaf.values())))} if deaf else {}
+    judge.deaf_to = {language: str(error) for language, error in deaf.items()}
 
 
 def _ears(whisper_folder: Path | None) -> Ears:

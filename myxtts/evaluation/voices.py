@@ -21,6 +21,7 @@ from myxtts.errors import RowError, SpeechError
 from myxtts.evaluation.clip import Audio, Sentence
 from myxtts.evaluation.judges import Similarity
 from myxtts.features.audio import AudioSettings, load_clip, to_float
+from myxtts.features.languages import family_of
 from myxtts.inference.reference import MOST_SECONDS, why_unusable
 
 _SOUNDS = frozenset({".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a"})
@@ -132,4 +133,4 @@ def across_languages(
 
 
 def _short(language: str) -> str:
-    return language.split("-")[0]
+    return family_of(language) if language else ""

@@ -12,7 +12,8 @@ Both JSON files carry `format`, the version of the checkpoint as a whole. It ris
 older program would go wrong, or when older weights no longer fit; other versions than this code's are refused:
     2   model.json has `part` (what the weights are), `mel`, `reference_frames` and `myxtts` (who wrote it);
         `follows_pitch`, where it is missing, is false: models of before it was there; where
-        `voice_reach` is missing, it is 0: not known; where `attribution` is missing, it is empty
+        `voice_reach` is missing, it is 0: not known; where `attribution` is missing, it is empty;
+        where `main_language` is missing, it is the first
     1   had none of them, and its models knew no pitch
 """
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from myxtts.data.pipeline import Feed
-from myxtts.errors import ConfigError, SpeechError, TrainingError
+from myxtts.errors import ConfigError, MyXTTSError, SpeechError, TrainingError
 from myxtts.evaluation.clip import SYNTHETIC, Scores, Sentence, Sound
 from myxtts.evaluation.evaluate import evaluate
 from myxtts.evaluation.judges import JUDGES, find_judges
@@ -25,6 +26,8 @@ from myxtts.training.validate import METRIC
 # By how much a voice may fall below what it was started from before it is said: a few sentences are told apart no
 # better. Characters count where there are no words between spaces.
 _WORSE = {"similarity": 0.02, "wer": 0.05, "cer": 0.03}
+# What keeps judges from hearing: their packages are strangers'.
+CANNOT_HEAR = (MyXTTSError, OSError, RuntimeError, ValueError, ImportError, MemoryError, tf.errors.OpError)
 GUARDS = tuple(dict.fromkeys(MEASURES[name].judge for name in _WORSE))  # the judges that it is said by
 SENTENCES = 16  # about 2 CPU-seconds of judges each when the recordings are new to them, a third of it afterwards
 _OTHERS = 4 * SENTENCES  # of speakers whom only --val-data has: this many clips, or half of it, show and compare them
@@ -122,10 +125,12 @@ def check_best_by(name: str, evaluation_steps: int | None) -> None:
         raise ConfigError(f"training.best_by={name} is heard by judges: set training.evaluation_steps too")
 
 
-def check_is_heard(name: str, missing: Mapping[str, str]) -> None:
+def check_is_heard(name: str, judging: Judging) -> None:
     """The best cannot be chosen by a judge who is not there."""
-    if name != METRIC and (how := missing.get(MEASURES[name].judge)):
-        raise ConfigError(f"training.best_by={name} is heard by a judge who is missing: {how}")
+    if name == METRIC or MEASURES[name].judge in [judge.name for judge in judging.judges]:
+        return
+    how = judging.missing.get(MEASURES[name].judge, "")
+    raise ConfigError(f"training.best_by={name} is heard by a judge who is missing: {how}")
 
 
 def as_metric(name: str, scores: Scores) -> float | None:

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from myxtts.config.config import TrainingConfig
-from myxtts.errors import MyXTTSError, TrainingError
+from myxtts.errors import TrainingError
 from myxtts.evaluation.clip import Scores
 from myxtts.files import write_whole
 from myxtts.models.description import ModelDescription
 from myxtts.training.copies import Copies
-from myxtts.training.judging import GUARDS, Judging, check_is_heard, held_back
+from myxtts.training.judging import CANNOT_HEAR, GUARDS, Judging, check_is_heard, held_back
 from myxtts.training.run_log import START_SCORES
 from myxtts.training.samples import Samples
 from myxtts.training.start_from import starts_from_another
@@ -75,12 +75,12 @@ def choose_judges(
         judging = hearing()
         for how in judging.missing.values():
             say(how)
-        check_is_heard(training.best_by, judging.missing)
+        check_is_heard(training.best_by, judging)
         judging.start = _start_scores(judging, training, begun) if starts_from_another(training) else {}
         return judging
     try:
         return _guard(hearing(GUARDS), training, begun, say)
-    except (MyXTTSError, OSError) as error:
+    except CANNOT_HEAR as error:
         say(f"{_UNGUARDED}: {error}")
         return None
 

@@ -234,29 +234,33 @@ class XTTSTrainer:
             self._save(metric)
         elif time.monotonic() - self._saved_at >= training.checkpoint_minutes * 60:
             self._save(None)
-        reason = self._why_enough() if judged else None
+        reason = self._why_enough(step) if judged else None
         may_end = self._hearing.guards or training.early_stopping is not None
         if may_end and (validated or self._hearing.is_due(step)):
             return (reason or "the chief has ended it") if self._crew.agree(step, reason is not None) else None
         return reason
 
-    def _why_enough(self) -> str | None:
+    def _why_enough(self, step: int) -> str | None:
         most = self.training.early_stopping
         if most is not None and self._worse_in_a_row >= most:
             return f"no better for {most} validations"
-        return self._hearing.why_enough()
+        return self._hearing.why_enough(step)
 
     def _end(self, why: str, interrupted: bool) -> dict[str, Any]:
         """The last checkpoint. A signal's is saved at once: whoever sent it may not wait for a validation."""
         if interrupted:
             self._save(None)
             self._recorder.say(f"{why} at step {self._at}; saved. Resume with: {self._resume_command}")
-        elif (metric := self._measure(last=True)) is not None or self._saved_step != self._at:
+        elif (metric := self._measure(last=True)) is not None or self._was_unmeasured():
             self._save(metric)
         self._report()
         self._recorder.write("end", self._at, why=why)
         self._crew.agree(self._at, 0.0)  # nobody leaves while others still need it
         return self._summary(why, interrupted)
+
+    def _was_unmeasured(self) -> bool:
+        """Whether the last step has not been saved with what its validation has set."""
+        return self._saved_step != self._at or self._at % self.training.validation_steps != 0
 
     def _summary(self, why: str, interrupted: bool) -> dict[str, Any]:
         best = self._checkpoints.best()
@@ -283,18 +287,18 @@ class XTTSTrainer:
 
     def _measure(self, last: bool = False) -> float | None:
         """What is due of validation and judges, or all of it; the number that the best is chosen by, if it is new."""
-        training, metrics = self.training, {}
+        training = self.training
+        metrics: dict[str, float | None] = {}
         if not self._crew.chief:
             return None
         self._crew.enter(self._at, "validating")
-        if (self._at % training.validation_steps == 0) != last:  # the last step may have had its turn
+        hears = self._hearing.is_due(self._at) != last  # the last step may have had its turn
+        if (self._at % training.validation_steps == 0) != last or (hears and self._hearing.watches):
             metrics[METRIC] = self._validate()
-        due = self._hearing.is_due(self._at) != last
-        scores = self._hearing.hear(self._at, self._step.optimiser, self._recorder) if due else {}
-        if training.best_by in scores:
+        scores = self._hearing.hear(self._at, self._step.optimiser, self._recorder) if hears else {}
+        if scores and training.best_by != METRIC:
             metrics[training.best_by] = as_metric(training.best_by, scores)
-        if self._hearing.worse_in_a_row and METRIC in metrics:
-            metrics[METRIC] = None  # what is worse than its start is not the best
+        self._hearing.accept(self._at, metrics, METRIC)
         metric, best = metrics.get(training.best_by), self._checkpoints.best()
         if training.best_by in metrics and self._validation is not None:
             better = metric is not None and (best is None or metric < best[1])

@@ -1,4 +1,4 @@
-"""Human speech to judge by: volunteers who speak in Debian's programs for children (GPL: the base never learns from it).
+"""Human speech to judge by: volunteers of Debian's programs for children (GPL: the base never learns from it).
 
 `make_letters`: the letters and syllables of KLettres, a speaker for each language.
 `make_words`: words and short sentences, which describe Tux Paint's stamps and KTuberling's pictures, likewise.

@@ -137,6 +137,8 @@ def test_a_voice_that_starts_from_another_is_guarded_unasked(guarded, capsys):
     assert "0.79 and was" not in said
     assert set(summary["best"]) == {"step", "mel_error"}
     assert summary["best"]["step"] == 3
+    _, late = guarded(0.8, 0.81, 0.7, steps=5, run="late", validation_steps=1)
+    assert late["best"]["step"] == 3  # the validations in between were not heard
     unheard, _ = guarded(0.8, steps=2, evaluation_steps=0, run="unheard")
     assert not _evaluated(unheard)
 
@@ -149,6 +151,8 @@ def test_a_voice_that_stays_worse_than_its_start_is_not_trained_on(guarded):
     assert summary["why"] == "worse than what it started from, heard 3 times in a row"
     assert _evaluated(run) == [3, 6, 9]
     assert summary["best"] is None
+    _, summary = guarded(0.7, steps=12, evaluation_steps=0)
+    assert (summary["step"], summary["best"]["step"]) == (12, 12)  # nobody watches, nobody refuses
 
 
 @pytest.mark.slow
