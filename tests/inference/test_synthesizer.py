@@ -54,7 +54,7 @@ def test_several_clips_are_averaged(synthesizer, clips):
     np.testing.assert_allclose(one.vector[:, :-1], two.vector[:, :-1], atol=1e-5)
     np.testing.assert_allclose(one.vector[:, -1], two.vector[:, -1], atol=0.01)  # surer with twice the frames
     crops = [read_references(path, synthesizer.description) for path in clips[:2]]
-    singles = np.concatenate([synthesizer.model.voice(*reference).vector for reference in crops])
+    singles = np.concatenate([synthesizer.model.voice(each.crops, each.lengths).vector for each in crops])
     share = np.array([len(reference.lengths) for reference in crops])[:, None] / sum(len(r.lengths) for r in crops)
     together = synthesizer.hear(clips[:2]).vector[0]
     np.testing.assert_allclose(together[:-1], (singles * share).sum(0)[:-1], atol=1e-4)
@@ -146,7 +146,7 @@ def test_pitch_goes_up_and_down(synthesizer, clips):
 
 def test_reading_a_voice_takes_crops_of_the_trained_length():
     mel = np.arange(1000, dtype=np.float32)[:, None].repeat(80, axis=1)
-    crops, lengths = make_reference([mel, mel[:10]], REFERENCE_FRAMES)
+    crops, lengths, _ = make_reference([mel, mel[:10]], REFERENCE_FRAMES)
     assert crops.shape == (7, REFERENCE_FRAMES, 80)
     assert lengths.tolist() == [REFERENCE_FRAMES] * 6 + [10]
     assert crops[0, 0, 0] == 0
