@@ -92,7 +92,7 @@ class XTTSTrainer:
         self._validator = Validator(self.model, self._step.eager)
         self._at, self._seconds = 0, 0.0  # steps and seconds that the run has behind it
         self._bad_in_a_row = self._returns = self._worse_in_a_row = 0
-        self._saved_step = -1
+        self._saved: tuple[int, float | None] = -1, None  # the last step that was saved, and what is known of it
         every = judge_steps(self.training, self.model, self._source, self._validation)
         self._hearing = Hearing(self.training, every)
         with self._crew.checkpoints(self.run, self.training.keep_checkpoints) as self._checkpoints:
@@ -260,7 +260,7 @@ class XTTSTrainer:
 
     def _was_unmeasured(self) -> bool:
         """Whether the last step has not been saved with what its validation has set."""
-        return self._saved_step != self._at or self._at % self.training.validation_steps != 0
+        return self._saved[0] != self._at or self._at % self.training.validation_steps != 0
 
     def _summary(self, why: str, interrupted: bool) -> dict[str, Any]:
         best = self._checkpoints.best()
@@ -328,6 +328,8 @@ class XTTSTrainer:
         if not self._crew.chief:
             return
         self._crew.enter(self._at, "saving")
+        if metric is None and self._saved[0] == self._at:
+            metric = self._saved[1]  # who saves a step again has not measured it again
         own = weights.weights_of(self.model)
         tensors = {"weights": own, "ema": own | self._step.optimiser.averages(), "optimiser": self._step.state()}
         if self._voice is not None:
@@ -337,7 +339,7 @@ class XTTSTrainer:
                  "best_by": self.training.best_by}  # fmt: skip
         self._recorder.sync()
         self._checkpoints.save(self._at, tensors, state, self.model.description, metric)
-        self._saved_at, self._saved_step = time.monotonic(), self._at
+        self._saved_at, self._saved = time.monotonic(), (self._at, metric)
 
     def _follow_chief(self) -> None:
         """What the chief has restored, everybody has."""
@@ -358,6 +360,7 @@ class XTTSTrainer:
         self._step.restore(checkpoint.tensors["optimiser"], checkpoint.tensors["ema"])
         if self._budget.seconds is None and self._budget.steps is not None:
             self._step.total_steps.assign(self._budget.steps)  # a run may be made longer when it is resumed
+        self._saved = self._at, checkpoint.metric
         self._seconds = float(checkpoint.state["seconds"])
         self._worse_in_a_row = int(checkpoint.state["worse_in_a_row"])
         self._hearing.worse_in_a_row = int(checkpoint.state.get("worse_than_start", 0))

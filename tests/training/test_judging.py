@@ -91,6 +91,13 @@ def test_without_it_validation_chooses_and_judges_are_only_logged(cache, tmp_pat
     assert _evaluated(tmp_path / "run") == [1, 2]
 
 
+def test_a_last_step_that_is_judged_the_best_stays_the_best(cache, tmp_path, marks):
+    marks += [2.0, 4.0]
+    best = {"step": 4, "distillmos": 4.0}
+    for _ in range(2):  # the second time nothing is left to do
+        assert train(cache, tmp_path / "run", marks, steps=4, best_by="distillmos")["best"] == best
+
+
 @pytest.mark.slow
 def test_a_run_that_makes_its_start_worse_says_so(cache, tmp_path, marks, capsys, monkeypatch):
     monkeypatch.setattr("myxtts.training.judging._WORSE", {"distillmos": 0.1})
