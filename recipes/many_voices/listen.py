@@ -42,14 +42,15 @@ def make(folder: Folder, ears: Ears = recogniser_for, encoder: Callable[[], Enco
 def _settle(folder: Folder, texts: Kept, voices: Kept, unheard: dict[str, str]) -> dict[str, Any]:
     path = folder.folder / "heard.json"
     before = json.loads(path.read_text(encoding="utf-8"))["left_out"] if path.exists() else {}
-    out = not_understood(texts)
-    doubles, twins = too_near(voices, out)
+    listed = {row["speaker"] for row in folder.rows()}  # without those that a hand has left out
+    out, stay = not_understood(texts), [line for line in voices if line["speaker"] in listed]
+    doubles, twins = too_near(stay, out)
     folder.leave_out(out | doubles)
     summary = {
         "wrong_by_language": by_language(texts),
         "unknown_to_the_recogniser": unknown_languages(texts),
         "not_heard": unheard,
-        "sampled_voices": spread(voices, out | doubles),
+        "sampled_voices": spread(stay, out | doubles),
         "seen_voices_too_near": twins,
         "left_out": before | out | doubles,
     }
