@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myxtts.errors import MissingExtra, NoEars, SpeechError
-from myxtts.evaluation.clip import REAL, SYNTHETIC, Audio, Clip, Judge, Scores
+from myxtts.errors import MissingExtra, NoEars, SpeechError, without_tensorflow
+from myxtts.evaluation.clip import REAL, SPOKEN, SYNTHETIC, Audio, Clip, Judge, Scores
 from myxtts.evaluation.front_end import remembering
 from myxtts.evaluation.intelligibility import Intelligibility
 from myxtts.evaluation.recogniser import Recogniser, recogniser_for
@@ -82,7 +82,7 @@ class Similarity:
                 self.heard.append((clip.speaker, dict(near)))
             own = near.pop(clip.speaker)
             others = list(near.values())
-            for name, value in _compared(None if single and kind != SYNTHETIC else own, others).items():
+            for name, value in _compared(None if single and kind not in SPOKEN else own, others).items():
                 scores.setdefault(name, {})[kind] = value
         return scores
 
@@ -99,7 +99,7 @@ class Similarity:
         told, voices = {}, len({speaker for speaker, _ in self.heard})
         if self._single:
             found = f"{len(self._single)} of {voices} voices have one clip, which says nothing beside itself"
-            told["similarity"] = f"{found}: they count in spoken alone; give each a second clip"
+            told["similarity"] = f"{found}: they count in what is spoken alone; give each a second clip"
         if voices and len(self.known) == 1:
             told["similarity_others"] = _NOBODY
         return told
@@ -176,10 +176,11 @@ def find_judges(
             if isinstance(judge, Intelligibility):
                 _open_ears(judge, languages, ears, bool(names))
             judges.append(judge)
-        except (MissingExtra, NoEars) as error:
-            if names:
+        except (MissingExtra, NoEars, ModuleNotFoundError) as error:
+            told = without_tensorflow(error) if isinstance(error, ModuleNotFoundError) else error
+            if names or told is None:
                 raise
-            missing[name] = str(error)
+            missing[name] = str(told)
     return judges, missing
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from myxtts.errors import SpeechError
 from myxtts.inference.export_description import is_exported
 from myxtts.inference.speaker import Speaker
 from myxtts.inference.vocoder import Vocoder
@@ -12,7 +13,14 @@ from myxtts.models.description import find_checkpoint
 
 def find_speaker(path: Path | str) -> Path:
     """The folder of an exported model, or of the checkpoint that a run directory means."""
-    return Path(path) if is_exported(Path(path)) else find_checkpoint(path)
+    if is_exported(Path(path)):
+        return Path(path)
+    if any(Path(path).glob("*/saved_model.pb")):
+        raise SpeechError(
+            f"{path} is a SavedModel, which TensorFlow Serving speaks: give the run that it was made of, or export "
+            "that as ONNX; a training can start from this one (--from)"
+        )
+    return find_checkpoint(path)
 
 
 def load_speaker(folder: Path, vocoder: Vocoder | None = None) -> Speaker:
