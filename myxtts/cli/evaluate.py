@@ -82,7 +82,9 @@ def run(arguments: argparse.Namespace) -> Result:
     return _tell(arguments, evaluation, subject, judges)
 
 
-def _subject(arguments: argparse.Namespace, model: Path, language: str | None, held_out: Any) -> tuple[Any, Any]:
+def _subject(
+    arguments: argparse.Namespace, model: Path, language: str | None, held_out: Any, as_itself: bool = True
+) -> tuple[Any, Any]:
     """The sentences that a model speaks, and the vocoder that makes their sound."""
     from myxtts.evaluation.subjects import cache_subject, voices_subject
     from myxtts.inference.speakers import find_speaker, load_speaker
@@ -95,14 +97,20 @@ def _subject(arguments: argparse.Namespace, model: Path, language: str | None, h
         each, texts = arguments.sentences or _EACH_VOICE, held_out and held_out[:2]
         return voices_subject(synthesizer, arguments.voices, each, language, texts), vocoder
     cache, rows, others, clips = held_out
-    return cache_subject(synthesizer, cache, rows, others, arguments.sentences or _SENTENCES, clips), vocoder
+    most = arguments.sentences or _SENTENCES
+    return cache_subject(synthesizer, cache, rows, others, most, clips, as_itself), vocoder
 
 
 def _before(arguments: argparse.Namespace, language: str | None, held_out: Any) -> Any:
     """Speaks the same sentences by the model that is compared with; None where there is none."""
     if arguments.before is None:
         return None
-    subject, vocoder = _subject(arguments, arguments.before, language, held_out)
+    from myxtts.errors import SpeechError
+
+    try:
+        subject, vocoder = _subject(arguments, arguments.before, language, held_out, as_itself=False)
+    except SpeechError as error:
+        raise UsageError(f"--before {arguments.before}: {error}; leave --before out, or name another model") from None
     return lambda sentence: subject.speak(sentence, vocoder)
 
 

@@ -19,6 +19,7 @@ from myxtts.evaluation.clip import Judge, Sentence, Sound
 from myxtts.evaluation.judges import Gallery, Similarity
 from myxtts.evaluation.sentences import Known, known_speakers, sentences_of
 from myxtts.evaluation.voices import find_people, matrix_of, sentences_for
+from myxtts.features.languages import relative
 from myxtts.features.mel import log_mel
 from myxtts.inference.reference import make_reference, voice_frames
 from myxtts.inference.speaker import Speaker
@@ -49,25 +50,39 @@ def cache_subject(
     others: NDArray[np.int64],
     most: int,
     clips: Cache | None = None,
+    as_itself: bool = True,
 ) -> Subject:
     """Each speaker is shown by clips among the `others`; one that the model was trained on alone is its own voice.
 
-    The `others` are rows of the same cache, or of `clips`."""
+    The `others` are rows of the same cache, or of `clips`. Not `as_itself`: a model that may have been trained on
+    somebody else of the same name, as all are called `speaker` where nobody named them, is shown clips too."""
     sentences = sentences_of(cache, rows.tolist())[:most]
     known = known_speakers(cache if clips is None else clips, others, [sentence.speaker for sentence in sentences])
-    voices = _voices(synthesizer, cache, known)
+    voices = _voices(synthesizer, cache, known, as_itself)
     sentences = [sentence for sentence in sentences if sentence.speaker in voices]
+    languages = {each: _spoken_language(synthesizer, each) for each in {sentence.language for sentence in sentences}}
 
     def speak(sentence: Sentence, vocoder: Any) -> Sound:
-        return synthesizer.say(sentence.text, voices[sentence.speaker], language=sentence.language, vocoder=vocoder)
+        language = languages[sentence.language]
+        return synthesizer.say(sentence.text, voices[sentence.speaker], language=language, vocoder=vocoder)
 
     return Subject(sentences, speak, known.gallery)
 
 
-def _voices(synthesizer: Speaker, cache: Cache, known: Known) -> dict[str, Voice]:
+def _spoken_language(synthesizer: Speaker, language: str) -> str:
+    """A model that has learnt es speaks es-419 as that, as one that starts from it does."""
+    languages = synthesizer.description.languages
+    spoken = relative(language, languages)
+    if spoken is None:
+        raise SpeechError(f"this model speaks {', '.join(languages)}, and the sentences are in {language}")
+    return spoken
+
+
+def _voices(synthesizer: Speaker, cache: Cache, known: Known, as_itself: bool) -> dict[str, Voice]:
     """A model's own voice is not that of a speaker it has never heard, such as the base's for a corpus of yours."""
     description = synthesizer.description
-    if len(cache.speakers) == 1 and (cache.speakers == description.speakers or not known.references):
+    is_itself = as_itself and cache.speakers == description.speakers
+    if len(cache.speakers) == 1 and (is_itself or not known.references):
         return {cache.speakers[0]: synthesizer.hear()}
     return {
         name: synthesizer.hear(
@@ -87,12 +102,13 @@ def voices_subject(
     """Each voice of a folder is shown by its first clip and compared with its others."""
     people = find_people(place)
     language = language or synthesizer.description.main_language
+    spoken = _spoken_language(synthesizer, language)
     voices = {person.name: synthesizer.hear(person.reference) for person in people}
     texts = _held_out_texts(*held_out, language) if held_out else _texts(language, each * len(people))
     sentences = sentences_for(people, texts, each, language)
 
     def speak(sentence: Sentence, vocoder: Any) -> Sound:
-        return synthesizer.say(sentence.text, voices[sentence.speaker], language=sentence.language, vocoder=vocoder)
+        return synthesizer.say(sentence.text, voices[sentence.speaker], language=spoken, vocoder=vocoder)
 
     gallery, languages = {each.name: each.others for each in people}, {each.name: each.language for each in people}
     return Subject(sentences, speak, gallery, same_text=False, languages_of=languages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+from collections.abc import Sequence
 
 from myxtts.errors import MissingExtra, TextError, install_command
 from myxtts.features import voices
@@ -47,6 +48,13 @@ def resolve_language(name: str) -> str:
         f"'{name}' is not one of eSpeak's {len(known)} languages, the nearest are {', '.join(close)}: "
         "use one of its codes, or text_tokens: characters"
     )
+
+
+def relative(language: str, known: Sequence[str]) -> str | None:
+    """The language itself, or one that differs from it by its region alone: es for es-419."""
+    if language in known:
+        return language
+    return next((name for name in known if family_of(name) == family_of(language)), None)
 
 
 def family_of(name: str) -> str:

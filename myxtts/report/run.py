@@ -157,7 +157,7 @@ def _learning_card(data: RunData, before: Scores) -> Markup:
             [Curve(METRIC, at, [float(each.get(METRIC, "nan")) for each in checks])],
             low=None,
             dots=len(at) <= 60,
-            best=None if best is None else float(best["step"]),
+            best=None if best is None else float(best.step),
         ),
         curves("Learning rate", [Curve("learning rate", steps["step"], steps["learning_rate"])]),
         curves("Gradient norm", [Curve("gradient norm", steps["step"], steps["grad_norm"])], log=True),

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,12 @@ METRIC = "mel_error"  # what validation goes by
 _COLUMNS = ("step", "time", "data_ms", "compute_ms", "loss", "learning_rate", "grad_norm", "batch", "frames")
 _MOST_EVENTS = 200  # the last ones are shown; a sick run has a million
 _LARGEST_GAP = 3600.0  # seconds between two steps: more is a night in which nothing ran
+
+
+class Best(NamedTuple):
+    step: int
+    by: str
+    value: float
 
 
 @dataclass
@@ -30,6 +36,7 @@ class RunData:
     end: dict[str, Any] | None = None
     report: dict[str, Any] = field(default_factory=dict)  # the last one
     validations: list[dict[str, Any]] = field(default_factory=list)
+    rated: list[dict[str, Any]] = field(default_factory=list)  # what checkpoints are chosen by
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     resumed: tuple[int, ...] = ()
@@ -47,10 +54,13 @@ class RunData:
         return self.start.get("feed") or {}
 
     @property
-    def best(self) -> dict[str, Any] | None:
-        """The best validation."""
-        finished = [each for each in self.validations if isinstance(each.get(METRIC), float)]
-        return min(finished, key=lambda each: each[METRIC], default=None)
+    def best(self) -> Best | None:
+        """Of the run's checkpoints; of its validations where the log is older than ratings are."""
+        rated = self.rated or [{"step": each["step"], "by": METRIC, "value": each.get(METRIC)}
+                               for each in self.validations]  # fmt: skip
+        accepted = [each for each in rated if isinstance(each["value"], float)]
+        lowest = min(accepted, key=lambda each: each["value"], default=None)
+        return None if lowest is None else Best(int(lowest["step"]), lowest["by"], abs(lowest["value"]))
 
 
 def read_run(run: Path | str, progress: Callable[[], Any] = lambda: None) -> RunData:
@@ -115,6 +125,8 @@ def _keep(data: RunData, kind: str, record: dict[str, Any]) -> None:
         data.events = [*data.events, record][-_MOST_EVENTS:]
     elif kind == "validation":
         data.validations.append(record)
+    elif kind == "rated":
+        data.rated.append(record)
     elif kind == "evaluation" and "scores" in record:
         data.evaluations.append(record)
     elif kind == "report":

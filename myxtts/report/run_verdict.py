@@ -10,7 +10,7 @@ from myxtts.doctor.causes import CAUSES, DATA, HEALTHY
 from myxtts.doctor.history import Episode, History
 from myxtts.report.markup import Markup, join, tag
 from myxtts.report.page import tiles, verdict
-from myxtts.report.run_data import METRIC, RunData, where_the_time_went
+from myxtts.report.run_data import RunData, where_the_time_went
 from myxtts.report.wording import count, duration, ms, number, said_share, share
 from myxtts.thresholds import STALLED, steadiness_of
 
@@ -98,7 +98,7 @@ def run_tiles(data: RunData, past: History | None) -> Markup:
         rows.append(("loss", "Loss", number(float(steps["loss"][-1])), "at the last step"))
     best = data.best
     if best is not None:
-        rows.append(("best", "Best validation", number(float(best[METRIC])), f"{METRIC} at step {count(best['step'])}"))
+        rows.append(("best", "Best checkpoint", number(best.value), f"{best.by} at step {count(best.step)}"))
     return tiles(rows)
 
 

@@ -1,4 +1,4 @@
-"""Which utterances of a batch are no longer the bytes that were packed: asked when a step goes wrong."""
+"""Whose batch went wrong, and which of its utterances are no longer the bytes that were packed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from myxtts.cache.format import hash_column
 from myxtts.cache.prepare import hash_rows
 from myxtts.cache.reader import Cache
 from myxtts.data.pipeline import Feed
+
+
+def tell_not_finite(recorder: Any, source: Any, step: int, at: int, where: str, **numbers: float) -> list[str]:
+    """Write down and say that a batch had no finite loss or gradient; the ids of its damaged utterances."""
+    damaged = damaged_utterances(source, step)
+    recorder.event("not_finite", at, where=where, utterances=source.utterance_ids(step), damaged=damaged, **numbers)
+    hint = f"; DAMAGED in the cache: {', '.join(damaged)}: run 'myxtts verify'" if damaged else ""
+    what = f"step {at} skipped" if where == "step" else f"batch {step} of the validation left out"
+    recorder.say(f"{what}: its loss or gradient is not finite{hint}")
+    return damaged
 
 
 def damaged_utterances(source: Any, step: int) -> list[str]:

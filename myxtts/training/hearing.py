@@ -3,12 +3,15 @@ trained on for ever."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from myxtts.config.config import TrainingConfig
 from myxtts.evaluation.clip import Scores
 from myxtts.training.judging import CANNOT_HEAR, Judging
 from myxtts.training.optimiser import Adam
+
+log = logging.getLogger(__name__)
 
 _WORSE_IN_A_ROW = 3  # after so many times a voice that is worse than its start is not trained on
 
@@ -39,6 +42,7 @@ class Hearing:
         except CANNOT_HEAR as error:
             if not self.guards:
                 raise
+            log.debug("why the judges could not hear", exc_info=True)
             recorder.say(f"step {step}: the judges could not hear this voice: {error}")
             return {}
         recorder.evaluation(step, scores)
@@ -47,14 +51,15 @@ class Hearing:
             self.worse_in_a_row = self.worse_in_a_row + 1 if self.judging.is_worse else 0
         return scores
 
-    def accept(self, step: int, metrics: dict[str, float | None], metric: str) -> None:
-        """While guards watch, the best is one that they have heard, and not to be worse than its start."""
-        if self.watches and self._heard != step:
-            metrics.pop(metric, None)
-        elif self.watches and self.worse_in_a_row and metric in metrics:
-            metrics[metric] = None
+    def knows(self, step: int) -> bool:
+        """While guards watch, they must have heard a step before it can be the best."""
+        return not self.watches or self._heard == step
+
+    def refuses(self, step: int) -> bool:
+        """Whether guards have heard a step, and that it is worse than the start."""
+        return self.watches and self._heard == step and self.worse_in_a_row > 0
 
     def why_enough(self, step: int) -> str | None:
-        if not self.watches or self._heard != step or self.worse_in_a_row < _WORSE_IN_A_ROW:
+        if not self.refuses(step) or self.worse_in_a_row < _WORSE_IN_A_ROW:
             return None
         return f"worse than what it started from, heard {_WORSE_IN_A_ROW} times in a row"

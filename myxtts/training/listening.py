@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,8 @@ from myxtts.training.judging import CANNOT_HEAR, GUARDS, Judging, check_is_heard
 from myxtts.training.run_log import START_SCORES
 from myxtts.training.samples import Samples
 from myxtts.training.start_from import starts_from_another
+
+log = logging.getLogger(__name__)
 
 _GUARD_STEPS = 1000  # at least: hearing takes 5 s, as 30 steps of the small model do on two cores
 _UNGUARDED = "nobody watches whether this voice becomes worse than what it starts from"
@@ -65,9 +68,14 @@ def choose_judges(
     begun: Begun,
     say: Callable[[str], None],
 ) -> Judging | None:
-    """Those that are installed; of the others it is said how to get them. They hear first what is started from.
+    """Those that are installed; of the others it is said how to get them. They hear first what is started from. None
+    where nobody is to hear.
 
     Where nobody asked for judges they guard the voice, and what keeps them from it does not keep it from training."""
+    if not judge_steps(training, model, source, validation):
+        if training.evaluation_steps is None and starts_from_another(training) and speaks(model):
+            say(f"{_UNGUARDED}: no sentences of it are held back")
+        return None
     if not speaks(model):
         raise TrainingError("a vocoder does not speak texts: set training.evaluation_steps to 0")
     hearing = partial(Judging, model, source, validation, voice, say)
@@ -81,6 +89,7 @@ def choose_judges(
     try:
         return _guard(hearing(GUARDS), training, begun, say)
     except CANNOT_HEAR as error:
+        log.debug("why no judge can hear", exc_info=True)
         say(f"{_UNGUARDED}: {error}")
         return None
 

@@ -68,6 +68,14 @@ class Recorder:
         self.board.scalars({f"evaluation/{name}": value for name, value in spoken.items()}, step)
         self.say(f"step {step}: judges " + "  ".join(f"{name} {value:.3f}" for name, value in spoken.items()))
 
+    def report(self, step: int, late_traces: int) -> None:
+        """What the monitor makes of the run so far."""
+        records = self._monitor.to_records()
+        records["report"]["traces_after_start"] = late_traces
+        for kind, fields in records.items():
+            self.write(kind, step, **fields)
+        self.say(self._monitor.get_summary_report())
+
     def write(self, kind: str, step: int, **fields: Any) -> None:
         self._log.write(kind, step=step, **fields)
 

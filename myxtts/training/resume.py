@@ -48,13 +48,12 @@ def with_settings_of(run: Path, config: XTTSConfig) -> XTTSConfig:
     return dataclasses.replace(config, **sections)
 
 
-def as_before(run: Path, config: XTTSConfig, suited: XTTSConfig) -> XTTSConfig:
+def as_before(before: XTTSConfig | None, config: XTTSConfig, suited: XTTSConfig) -> XTTSConfig:
     """What suits a new run, but for what the config has of the run that it resumes: a run settles such things once."""
-    before = settings_of(run)
     if before is None:
         return suited
     sections: dict[str, Any] = {}
-    for name in ("data", "training"):
+    for name in ("data", "model", "training"):
         now, own = getattr(config, name).to_dict(), getattr(before, name).to_dict()
         kept = {key: value for key, value in own.items() if now[key] == value}
         sections[name] = getattr(suited, name).filled(kept)

@@ -27,7 +27,7 @@ from myxtts.training.frame_budget import AUTO, find_budget
 from myxtts.training.heartbeat import Heartbeat, open_port
 from myxtts.training.passport import passport_of
 from myxtts.training.replicas import replicas_for
-from myxtts.training.resume import as_before
+from myxtts.training.resume import as_before, settings_of
 from myxtts.training.setup import build_model, build_vocoder, precision_for, prepare_tensorflow
 from myxtts.training.split import split
 from myxtts.training.start_from import settle_start
@@ -56,8 +56,12 @@ def start_training(
     prepare_tensorflow(config)  # before the first tensor: a GPU's memory cannot be told to grow later
     vocoder = config.model.part == "vocoder"
     check_variation(config)
-    suited = for_vocoder(config) if vocoder else settle_start(config, open_cache(cache, verify=False))
-    config = as_before(run, config, suited)
+    before = settings_of(run)  # of a run that is resumed
+    own_start = None if before is None else before.training.start_from
+    suited = for_vocoder(config) if vocoder else settle_start(
+        config, open_cache(cache, verify=False), own_start, begins=before is None
+    )  # fmt: skip
+    config = as_before(before, config, suited)
     cluster = cluster_of()
     config = config if cluster is None else same_everywhere(config)
     tracks, opened = ("audio",) if vocoder else (), open_cache(cache, config.data.cache_verification)

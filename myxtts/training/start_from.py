@@ -13,7 +13,7 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import TrainingConfig, XTTSConfig
 from myxtts.errors import ConfigError, install_command
 from myxtts.features import espeak, voices
-from myxtts.features.languages import family_of
+from myxtts.features.languages import relative
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.models import weights
 from myxtts.models.description import ModelDescription, find_checkpoint, weights_file
@@ -51,22 +51,17 @@ def for_fine_tuning(config: XTTSConfig, start: str, cache: Cache) -> XTTSConfig:
     return dataclasses.replace(config, model=model, training=training)
 
 
-def settle_start(config: XTTSConfig, cache: Cache) -> XTTSConfig:
-    """Where nothing was given, a voice of little speech starts from the base voice; and what suits that."""
-    start = config.training.start_from
-    if start is None and _wants_base(config, cache):
+def settle_start(config: XTTSConfig, cache: Cache, own: str | None = None, begins: bool = True) -> XTTSConfig:
+    """Where nothing was given, a voice of little speech starts from the base voice; and what suits that. A run that
+    does not begin, but is resumed, keeps its `own` start."""
+    start = config.training.start_from or own
+    if start is None and begins and _wants_base(config, cache):
         log.info("%.1f h of speech are little: starting from the base voice (--from scratch to begin from nothing)",
                  _hours(cache))  # fmt: skip
         start = BASE
-        config = dataclasses.replace(config, training=config.training.filled({"start_from": BASE}))
+    if config.training.start_from is None and start is not None:
+        config = dataclasses.replace(config, training=config.training.filled({"start_from": start}))
     return for_fine_tuning(config, str(start), cache) if starts_from_another(config.training) else config
-
-
-def _relative(language: str, known: list[str]) -> str | None:
-    """The language itself, or one that differs from it by its region alone: es for es-419."""
-    if language in known:
-        return language
-    return next((name for name in known if family_of(name) == family_of(language)), None)
 
 
 def _same_kind(known: ModelDescription, cache: Cache) -> bool:
@@ -123,7 +118,7 @@ def take_over(model: Any, start: str) -> None:
     folder = find_checkpoint(start)
     old, tensors = ModelDescription.load(folder), weights.load(weights_file(folder))
     new = model.description
-    regions = [_relative(name, old.languages) or name for name in new.languages]
+    regions = [relative(name, old.languages) or name for name in new.languages]
     tables = {"symbols": (old.token_table, new.token_table, old.learnt), "languages": (old.languages, regions, [])}
     model.new_rows = {}
     for name, (before, after, learnt) in tables.items():
@@ -157,7 +152,7 @@ def _say(start: str, old: ModelDescription, new: ModelDescription) -> None:
     news = [f"{symbols} new symbols"] * bool(symbols)
     for name in new.languages:
         if name not in old.languages:
-            known = _relative(name, old.languages)
+            known = relative(name, old.languages)
             news.append(f"{name}, which begins as {known}" if known else f"new language {name}")
     log.info("starting from %s%s", start, f", with {', '.join(news)}" if news else "")
     _say_whom_to_name(new.attribution)

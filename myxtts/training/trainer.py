@@ -26,10 +26,11 @@ from myxtts.data.tuples import feed_behind
 from myxtts.errors import CheckpointError, TrainingError
 from myxtts.models import weights
 from myxtts.monitor import Monitor, current_monitor, start_monitor
+from myxtts.training.best import Best, Rating
 from myxtts.training.budget import DEFAULT_STEPS, Budget
 from myxtts.training.checkpoint import Loaded
 from myxtts.training.crew import Crew
-from myxtts.training.damage import damaged_utterances
+from myxtts.training.damage import tell_not_finite
 from myxtts.training.feed_search import KNOBS
 from myxtts.training.feed_tuning import FeedTuning
 from myxtts.training.fitting import within_memory
@@ -91,10 +92,11 @@ class XTTSTrainer:
             self._step = Step(self.model, self.training, most, self._crew.replicas)
         self._validator = Validator(self.model, self._step.eager)
         self._at, self._seconds = 0, 0.0  # steps and seconds that the run has behind it
-        self._bad_in_a_row = self._returns = self._worse_in_a_row = 0
-        self._saved: tuple[int, float | None] = -1, None  # the last step that was saved, and what is known of it
+        self._bad_in_a_row = self._returns = 0
+        self._saved: tuple[int, Rating] = -1, None  # the last step that was saved, and what is known of it
         every = judge_steps(self.training, self.model, self._source, self._validation)
         self._hearing = Hearing(self.training, every)
+        self._best = Best(self.training, self._hearing)
         with self._crew.checkpoints(self.run, self.training.keep_checkpoints) as self._checkpoints:
             checkpoint = self._checkpoints.latest_intact()
             if checkpoint is not None:
@@ -154,7 +156,7 @@ class XTTSTrainer:
             self._samples = choose_samples(self.model, self._validation or self._source, self.run / "samples")
             if self._at == 0 and starts_from_another(self.training):
                 self._samples.write(0, self._step.optimiser, self._recorder.board)  # to hear what it is made from
-        if self._crew.chief and self._hearing.every:
+        if self._crew.chief:
             heard = self._source, self._validation, self._voice, Begun(self.run, self._at)
             self._hearing.judging = choose_judges(self.training, self.model, *heard, self._recorder.say)
 
@@ -228,23 +230,17 @@ class XTTSTrainer:
             self._samples.write(step, self._step.optimiser, self._recorder.board)
         per_epoch = self._source.steps_per_epoch
         if per_epoch and step % (per_epoch * _REPORT_EPOCHS) == 0:
-            self._report()
+            self._recorder.report(self._at, self._late_traces())
         metric, validated = self._measure(), step % training.validation_steps == 0
         if judged := metric is not None or validated:
             self._save(metric)
         elif time.monotonic() - self._saved_at >= training.checkpoint_minutes * 60:
             self._save(None)
-        reason = self._why_enough(step) if judged else None
+        reason = self._best.why_enough(step) if judged else None
         may_end = self._hearing.guards or training.early_stopping is not None
         if may_end and (validated or self._hearing.is_due(step)):
             return (reason or "the chief has ended it") if self._crew.agree(step, reason is not None) else None
         return reason
-
-    def _why_enough(self, step: int) -> str | None:
-        most = self.training.early_stopping
-        if most is not None and self._worse_in_a_row >= most:
-            return f"no better for {most} validations"
-        return self._hearing.why_enough(step)
 
     def _end(self, why: str, interrupted: bool) -> dict[str, Any]:
         """The last checkpoint. A signal's is saved at once: whoever sent it may not wait for a validation."""
@@ -253,7 +249,9 @@ class XTTSTrainer:
             self._recorder.say(f"{why} at step {self._at}; saved. Resume with: {self._resume_command}")
         elif (metric := self._measure(last=True)) is not None or self._was_unmeasured():
             self._save(metric)
-        self._report()
+        if self._hearing.watches and not interrupted and self._checkpoints.best() is None:
+            self._recorder.say("no step was as good as what this voice started from: the last one speaks")
+        self._recorder.report(self._at, self._late_traces())
         self._recorder.write("end", self._at, why=why)
         self._crew.agree(self._at, 0.0)  # nobody leaves while others still need it
         return self._summary(why, interrupted)
@@ -270,13 +268,6 @@ class XTTSTrainer:
                 "stall": round(self.monitor.stall(), 5), "traces_after_start": self._late_traces(),
                 "micro_batches": self._step.micro_batches}  # fmt: skip
 
-    def _report(self) -> None:
-        records = self.monitor.to_records()
-        records["report"]["traces_after_start"] = self._late_traces()
-        for kind, fields in records.items():
-            self._recorder.write(kind, self._at, **fields)
-        self._recorder.say(self.monitor.get_summary_report())
-
     def _late_traces(self) -> int:
         return self._traces() - self._traced
 
@@ -285,46 +276,42 @@ class XTTSTrainer:
 
     # ---- validation and checkpoints ---------------------------------------------------------------------------------
 
-    def _measure(self, last: bool = False) -> float | None:
+    def _measure(self, last: bool = False) -> Rating:
         """What is due of validation and judges, or all of it; the number that the best is chosen by, if it is new."""
         training = self.training
-        metrics: dict[str, float | None] = {}
+        metrics: dict[str, Rating] = {}
         if not self._crew.chief:
             return None
         self._crew.enter(self._at, "validating")
         hears = self._hearing.is_due(self._at) != last  # the last step may have had its turn
         if (self._at % training.validation_steps == 0) != last or (hears and self._hearing.watches):
-            metrics[METRIC] = self._validate()
+            metrics |= self._validate()
         scores = self._hearing.hear(self._at, self._step.optimiser, self._recorder) if hears else {}
         if scores and training.best_by != METRIC:
             metrics[training.best_by] = as_metric(training.best_by, scores)
-        self._hearing.accept(self._at, metrics, METRIC)
-        metric, best = metrics.get(training.best_by), self._checkpoints.best()
-        if training.best_by in metrics and self._validation is not None:
-            better = metric is not None and (best is None or metric < best[1])
-            self._worse_in_a_row = 0 if better else self._worse_in_a_row + 1
+        metric = self._best.rate(self._at, metrics)
+        if training.best_by in metrics:
+            self._recorder.write("rated", self._at, by=training.best_by, value=metric)
         return metric
 
-    def _validate(self) -> float | None:
+    def _validate(self) -> dict[str, Rating]:
         """Measure the averaged weights; without data to do so only set the length of what they say."""
         source, most = (self._source, _CALIBRATION_STEPS) if self._validation is None else (self._validation, None)
         optimiser = self._step.optimiser
         measured = self._within_memory(self._validator, lambda: self._validator.run(source.one_pass(most), optimiser))
         if self._validation is None:
-            return None
+            return {}
         for step in self._validator.left_out:
-            self._not_finite("validation", self._validation, step)
-        self._recorder.validation(self._at, measured | self._calibration())
-        return measured.get(METRIC)
-
-    def _calibration(self) -> dict[str, float]:
-        return {"duration_scale": float(self.model.duration_scale.numpy())} if speaks(self.model) else {}
+            tell_not_finite(self._recorder, self._validation, step, self._at, "validation")
+        scale = {"duration_scale": float(self.model.duration_scale.numpy())} if speaks(self.model) else {}
+        self._recorder.validation(self._at, measured | scale)
+        return {METRIC: measured.get(METRIC)}
 
     def _keep_config(self) -> None:
         if self._crew.chief:
             self.config.to_yaml(self.run / "config.yaml")
 
-    def _save(self, metric: float | None) -> None:
+    def _save(self, metric: Rating) -> None:
         if not self._crew.chief:
             return
         self._crew.enter(self._at, "saving")
@@ -334,18 +321,17 @@ class XTTSTrainer:
         tensors = {"weights": own, "ema": own | self._step.optimiser.averages(), "optimiser": self._step.state()}
         if self._voice is not None:
             tensors["voice"] = self._voice
-        state = {"feed": self._source.state(self._at), "seconds": self._seconds, "seed": self.training.seed,
-                 "worse_in_a_row": self._worse_in_a_row, "worse_than_start": self._hearing.worse_in_a_row,
-                 "best_by": self.training.best_by}  # fmt: skip
+        state = {"feed": self._source.state(self._at), "seconds": self._seconds, "seed": self.training.seed}
+        state |= self._best.state()
         self._recorder.sync()
         self._checkpoints.save(self._at, tensors, state, self.model.description, metric)
         self._saved_at, self._saved = time.monotonic(), (self._at, metric)
 
     def _follow_chief(self) -> None:
         """What the chief has restored, everybody has."""
-        state = self._at, self._seconds, self._worse_in_a_row
+        state = self._at, self._seconds, self._best.worse_in_a_row
         at, self._seconds, worse = self._crew.follow(self._step, state)
-        self._at, self._worse_in_a_row = int(at), int(worse)
+        self._at, self._best.worse_in_a_row = int(at), int(worse)
 
     def _restore(self, checkpoint: Loaded) -> None:
         self.model.description.check_continues(checkpoint.description, self.run)
@@ -362,8 +348,7 @@ class XTTSTrainer:
             self._step.total_steps.assign(self._budget.steps)  # a run may be made longer when it is resumed
         self._saved = self._at, checkpoint.metric
         self._seconds = float(checkpoint.state["seconds"])
-        self._worse_in_a_row = int(checkpoint.state["worse_in_a_row"])
-        self._hearing.worse_in_a_row = int(checkpoint.state.get("worse_than_start", 0))
+        self._best.restore(checkpoint.state, self._checkpoints.best())
 
     # ---- what goes wrong --------------------------------------------------------------------------------------------
 
@@ -385,21 +370,11 @@ class XTTSTrainer:
             return True  # of the scaled gradient, which float16 meets now and then and which mends itself
         self._bad_in_a_row += 1
         norms = {name: numbers[name] for name in ("loss", "grad_norm")}
-        damaged = self._not_finite("step", self._source, self._at - 1, **norms)
+        damaged = tell_not_finite(self._recorder, self._source, self._at - 1, self._at, "step", **norms)
         if self._bad_in_a_row <= self.training.max_bad_steps:
             return True
         self._go_back(damaged)
         return False
-
-    def _not_finite(self, where: str, source: Any, step: int, **numbers: float) -> list[str]:
-        """Write down whose batch it was, and which of its utterances are no longer what was packed."""
-        damaged = damaged_utterances(source, step)
-        self._recorder.event("not_finite", self._at, where=where, utterances=source.utterance_ids(step),
-                             damaged=damaged, **numbers)  # fmt: skip
-        hint = f"; DAMAGED in the cache: {', '.join(damaged)}: run 'myxtts verify'" if damaged else ""
-        what = f"step {self._at} skipped" if where == "step" else f"batch {step} of the validation left out"
-        self._recorder.say(f"{what}: its loss or gradient is not finite{hint}")
-        return damaged
 
     def _go_back(self, damaged: list[str]) -> None:
         """To the last good checkpoint with half the learning rate; a clear end if that was tried often enough."""

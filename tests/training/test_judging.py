@@ -14,6 +14,7 @@ from myxtts.errors import CheckpointError, ConfigError, SpeechError, TrainingErr
 from myxtts.evaluation.judges import EachSound, Sharp
 from myxtts.models import sizes
 from myxtts.report.run import write_run_report
+from myxtts.report.run_data import read_run
 from myxtts.training.run_log import read_log
 from myxtts.training.setup import build_model
 from myxtts.training.split import split
@@ -151,13 +152,24 @@ def test_a_voice_that_starts_from_another_is_guarded_unasked(guarded, capsys):
 
 
 @pytest.mark.slow
-def test_a_voice_that_stays_worse_than_its_start_is_not_trained_on(guarded):
+def test_patience_goes_by_every_validation_also_by_those_that_no_guard_has_heard(guarded, monkeypatch):
+    monkeypatch.setattr("myxtts.training.trainer.Validator.run", lambda *_: {"mel_error": 1.0})
+    run, summary = guarded(0.8, 0.9, validation_steps=1, early_stopping=2, steps=15)
+    assert (summary["step"], summary["why"]) == (3, "no better for 2 validations")
+    assert summary["best"] == {"step": 3, "mel_error": 1.0}  # the only one that was heard
+    assert read_run(run).best == (3, "mel_error", 1.0)
+
+
+@pytest.mark.slow
+def test_a_voice_that_stays_worse_than_its_start_is_not_trained_on(guarded, capsys):
     """Nor is it when it was resumed in between; and none of its checkpoints is the best."""
     run, _ = guarded(0.8, 0.7, steps=3)
     _, summary = guarded(0.7, steps=15)
     assert summary["why"] == "worse than what it started from, heard 3 times in a row"
     assert _evaluated(run) == [3, 6, 9]
     assert summary["best"] is None
+    assert read_run(run).best is None
+    assert "no step was as good as what this voice started from: the last one speaks" in capsys.readouterr().err
     _, summary = guarded(0.7, steps=12, evaluation_steps=0)
     assert (summary["step"], summary["best"]["step"]) == (12, 12)  # nobody watches, nobody refuses
 
@@ -196,10 +208,13 @@ def test_a_number_that_is_never_measured_is_refused(cache, tmp_path, marks):
         _train_unvalidated(cache, tmp_path)
 
 
-def test_a_start_without_sentences_to_judge_by_is_trained_on(cache, tmp_path):
+def test_a_start_without_sentences_to_judge_by_is_trained_on_and_that_is_said(cache, tmp_path, capsys):
     _train_unvalidated(cache, tmp_path / "start", evaluation_steps=None)
+    unguarded = "nobody watches whether this voice becomes worse than what it starts from: no sentences of it are held"
+    assert unguarded not in capsys.readouterr().err
     _train_unvalidated(cache, tmp_path / "run", evaluation_steps=None, start_from=str(tmp_path / "start"))
     assert not _evaluated(tmp_path / "run")
+    assert unguarded in capsys.readouterr().err
 
 
 def _train_unvalidated(cache: Path, run: Path, **settings) -> None:
