@@ -41,6 +41,15 @@ def test_every_speaker_and_source_is_on_the_card():
     assert all(name in card for name in named.values())
 
 
+def test_the_shares_on_the_card_are_all_of_it():
+    card = (ROOT / "docs" / "model-card.md").read_text(encoding="utf-8")
+    rows = re.findall(r"\| ([\d.]+) \| (\d+) % \| (\d+) \|$", card, re.MULTILINE)
+    minutes, shares, speakers = (sum(map(float, column)) for column in zip(*rows, strict=True))
+    assert shares == 100
+    assert speakers == len(ModelDescription.load(shipped(BASE)).speakers)
+    assert all(abs(float(each[0]) / minutes - float(each[1]) / 100) < 0.01 for each in rows)
+
+
 def test_who_asks_to_be_named_is_in_the_model():
     base = ModelDescription.load(shipped(BASE))
     assert base.attribution == to_name(base.speakers)

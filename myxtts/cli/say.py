@@ -26,7 +26,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("-o", "--output", metavar="OUT.wav", type=Path, required=True, help=".wav or .flac")
     parser.add_argument("--voice", metavar="REF.wav", type=Path, action="append",
                         help="a recording of the wanted voice; may be repeated (default: as trained)")  # fmt: skip
-    parser.add_argument("--language", metavar="CODE", help="default: the first language of the training")
+    parser.add_argument("--language", metavar="CODE", help="default: the one that most of the recordings are in")
     parser.add_argument("--lexicon", metavar="FILE", type=Path,
                         help="words and how they are said, besides those the model was trained with")  # fmt: skip
     parser.add_argument("--speed", metavar="X", type=float, help="2 is twice as fast (0.25 to 4)")

@@ -32,7 +32,7 @@ REACH_PERCENT = 80
 OWN = "the base voice of MyXTTS (Apache-2.0)"
 # Sources of recipes/many_voices whose licence asks for a name, by the first word of their speakers.
 NAMED = {
-    "carlo": "recordings of Carlo Flora, carloflora.com (CC-BY 3.0), changed",
+    "carlo": "recordings of Carlo Flora, carloflora.com, translated by Silvia Petrin (CC-BY 3.0), changed",
     "ivrvoice": "recordings of ivrvoice.ru, provided by Maxim Topal (CC-BY 3.0), changed",
 }
 

@@ -6,7 +6,7 @@ JUDGES/strangers.jsonl          27 that it has not: the 8 of Kokoro, and 19 peop
 JUDGES/person-5.jsonl, -10, -30 minutes of one of the readers, to train on; each holds the one before it
 JUDGES/person-held-out.jsonl    40 sentences of hers which are in none of these
 
-`python -m recipes.base_voice.bars JUDGES` prints what they say of a voice.
+`python -m recipes.base_voice.bars JUDGES WORK` prints what they say of a voice.
 """
 
 from __future__ import annotations

@@ -191,13 +191,18 @@ def test_one_voice_of_two_names_is_one_speaker():
     assert {"es", "pt-br"} <= {clip.language for clip in clips}
 
 
-def test_nothing_to_judge_by_is_learnt_from():
-    from recipes.many_voices import german, kokoro, prompts
+def test_nothing_to_judge_by_is_learnt_from(tmp_path):
+    from recipes.many_voices import german, hibari, kokoro, persian, prompts
+    from recipes.many_voices.corpus import Folder
     from recipes.many_voices.plan import held_out_clips, training_clips
     from recipes.many_voices.voices import HELD_OUT
 
     learnt = [*(each.source() for each in prompts.LEARNT), kokoro.SOURCE, german.SOURCE]
     assert {source.licence for source in learnt} <= PERMISSIVE
+    folder = Folder(tmp_path)
+    for programs in (hibari, persian):
+        programs.make(folder, 0.0, 0)
+    assert [line["licence"] for line in folder.ledger()] == ["Apache-2.0", "none: a program's output"]
     assert not {each.speaker for each in prompts.LEARNT} & {each.speaker for each in prompts.HELD_OUT}
     judged = {clip.text for clip in held_out_clips(HELD_OUT)}
     assert len(judged) == 6 * len(HELD_OUT)
