@@ -160,7 +160,7 @@ def _tell(arguments: argparse.Namespace, evaluation: Any, subject: Any, judges: 
     if arguments.plot:
         _draw(arguments.plot, evaluation.clips[0], matrix)
     if arguments.html:
-        _write_page(arguments, answer, evaluation.clips, matrix)
+        _write_page(arguments, answer, evaluation.clips, matrix, across)
     return 0, answer, str(evaluation) if across is None else f"{evaluation}\n{across}"
 
 
@@ -175,7 +175,7 @@ def _draw(path: Path, clip: Any, matrix: Any) -> None:
         draw_spectrograms(path, {f"{title}: {clip.text}": clip.mels[kind] for title, kind in drawn.items()})
 
 
-def _write_page(arguments: argparse.Namespace, answer: dict[str, Any], clips: Any, matrix: Any) -> None:
+def _write_page(arguments: argparse.Namespace, answer: dict[str, Any], clips: Any, matrix: Any, across: Any) -> None:
     from myxtts.evaluation.picture import similarity_matrix, small_spectrogram
     from myxtts.report.evaluation import Heard, write_evaluation
 
@@ -185,4 +185,5 @@ def _write_page(arguments: argparse.Namespace, answer: dict[str, Any], clips: An
         for clip in clips
     ]  # fmt: skip
     drawn = None if matrix is None else similarity_matrix(*matrix)
-    write_evaluation(arguments.html, str(arguments.model), answer, heard, drawn)
+    told = "" if across is None else f"{across}."
+    write_evaluation(arguments.html, str(arguments.model), answer, heard, drawn, told)

@@ -30,6 +30,10 @@ class Measure:
     pool: Pool = _mean
     digits: int = 2
 
+    def lower_better(self, value: float) -> float:
+        """The value, or its negative where higher is better: what checkpoints are chosen by. Twice is the value."""
+        return -value if self.better == "higher" else value
+
 
 _ALL = (
     Measure("distillmos", "distillmos", "naturalness, 1 to 5 (DistillMOS)", "higher"),

@@ -45,9 +45,8 @@ def moonshine() -> Recogniser:
         raise MissingExtra("moonshine-voice", "evaluation", _PURPOSE) from None
     model = get_model_path("tiny-en")
     if not model.is_dir():
-        raise SpeechError(
-            f"{model} is missing, later releases do not bundle it: run pip install moonshine-voice==0.0.65"
-        )
+        purpose = f"{model} is missing, as later releases do not bundle it: {_PURPOSE}"
+        raise MissingExtra("moonshine-voice==0.0.65", "evaluation", purpose, "pip install moonshine-voice==0.0.65")
     return _Moonshine(Transcriber(model, ModelArch.TINY, options={"return_audio_data": "false"}))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myxtts.cache.reader import Cache
+from myxtts.config.config import DataConfig
 from myxtts.corpus.demo_sentences import load_grammar
 from myxtts.corpus.demo_sentences import sentences as demo_sentences
 from myxtts.errors import SpeechError
@@ -25,6 +26,7 @@ from myxtts.inference.reference import make_reference, voice_frames
 from myxtts.inference.speaker import Speaker
 from myxtts.models.voice import Voice
 
+_UNNAMED = DataConfig().speaker
 _SEED = 2026  # of the demo's sentences, none of which is in the demo corpus of seed 0
 
 
@@ -54,8 +56,8 @@ def cache_subject(
 ) -> Subject:
     """Each speaker is shown by clips among the `others`; one that the model was trained on alone is its own voice.
 
-    The `others` are rows of the same cache, or of `clips`. Not `as_itself`: a model that may have been trained on
-    somebody else of the same name, as all are called `speaker` where nobody named them, is shown clips too."""
+    The `others` are rows of the same cache, or of `clips`. Not `as_itself`: a model that was trained on other data, so
+    that its speaker may be somebody else where nobody named the speaker of either, is shown clips then."""
     sentences = sentences_of(cache, rows.tolist())[:most]
     known = known_speakers(cache if clips is None else clips, others, [sentence.speaker for sentence in sentences])
     voices = _voices(synthesizer, cache, known, as_itself)
@@ -81,7 +83,7 @@ def _spoken_language(synthesizer: Speaker, language: str) -> str:
 def _voices(synthesizer: Speaker, cache: Cache, known: Known, as_itself: bool) -> dict[str, Voice]:
     """A model's own voice is not that of a speaker it has never heard, such as the base's for a corpus of yours."""
     description = synthesizer.description
-    is_itself = as_itself and cache.speakers == description.speakers
+    is_itself = cache.speakers == description.speakers and (as_itself or cache.speakers != [_UNNAMED])
     if len(cache.speakers) == 1 and (is_itself or not known.references):
         return {cache.speakers[0]: synthesizer.hear()}
     return {

@@ -7,6 +7,7 @@ voices.csv, DIR/voices.csv                      a manifest with speakers, as 'my
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,8 @@ from myxtts.evaluation.judges import Similarity
 from myxtts.features.audio import AudioSettings, load_clip, to_float
 from myxtts.features.languages import family_of
 from myxtts.inference.reference import MOST_SECONDS, why_unusable
+
+log = logging.getLogger(__name__)
 
 _SOUNDS = frozenset({".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a"})
 _MANIFESTS = frozenset({".csv", ".tsv", ".jsonl"})
@@ -58,13 +61,22 @@ def _files(place: Path) -> tuple[dict[str, list[Path]], dict[Path, str]]:
         raise SpeechError(f"{place} is not a folder of voices")
     manifests = [place] if place.is_file() else [path for path in sorted(place.iterdir()) if path.suffix in _MANIFESTS]
     if manifests:
-        rows = [row for row in open_corpus(manifests[0], language="").rows() if isinstance(row, Utterance)]
+        rows = _usable(manifests[0])
         languages = {Path(row.audio): row.language for row in rows}
         return _group((row.speaker, Path(row.audio)) for row in rows), languages
     folders = {folder.name: _sounds(folder) for folder in sorted(place.iterdir()) if folder.is_dir()}
     if any(folders.values()):
         return folders, {}
     return _group((re.split("[_-]", path.stem)[0], path) for path in _sounds(place)), {}
+
+
+def _usable(manifest: Path) -> list[Utterance]:
+    """The rows that can be read; how many cannot is said."""
+    found = list(open_corpus(manifest, language="").rows())
+    rejected = [row for row in found if not isinstance(row, Utterance)]
+    if rejected:
+        log.warning("%d of %d rows of %s are left out: %s", len(rejected), len(found), manifest, rejected[0].message)
+    return [row for row in found if isinstance(row, Utterance)]
 
 
 def _group(named: Iterable[tuple[str, Path]]) -> dict[str, list[Path]]:

@@ -35,12 +35,17 @@ class Heard(NamedTuple):
 
 
 def write_evaluation(
-    path: Path | str, name: str, evaluation: Mapping[str, Any], clips: Iterable[Heard], matrix: bytes | None = None
+    path: Path | str,
+    name: str,
+    evaluation: Mapping[str, Any],
+    clips: Iterable[Heard],
+    matrix: bytes | None = None,
+    across_languages: str = "",
 ) -> None:
-    """`evaluation` is what --json prints."""
+    """`evaluation` is what --json prints; `matrix` and `across_languages` say how the voices are told apart."""
     body = [
         _judges_card(evaluation),
-        _matrix_card(matrix),
+        _matrix_card(matrix, across_languages),
         *(_clip_card(clip) for clip in clips),
         _rows_card(evaluation),
     ]
@@ -68,13 +73,13 @@ def _number(key: str, value: float | None) -> str | None:
     return None if value is None else f"{value:.{MEASURES[key].digits}f}"
 
 
-def _matrix_card(matrix: bytes | None) -> Markup:
+def _matrix_card(matrix: bytes | None, across_languages: str) -> Markup:
     if matrix is None:
         return join([])
     alt = "a row for each voice that was spoken like, a column for each that it was compared with; bright is similar"
-    return card(
-        "Who sounds like whom", tag("img", src=data_uri("image/png", matrix), alt=alt), note=f"Similarity: {alt}."
-    )
+    picture = tag("img", src=data_uri("image/png", matrix), alt=alt)
+    told = tag("p", across_languages) if across_languages else None
+    return card("Who sounds like whom", picture, told, note=f"Similarity: {alt}.")
 
 
 def _clip_card(clip: Heard) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from myxtts.evaluation.measures import MEASURES
 from myxtts.report.axes import Floats
 from myxtts.training.run_log import read_log, timed
 
@@ -55,12 +57,15 @@ class RunData:
 
     @property
     def best(self) -> Best | None:
-        """Of the run's checkpoints; of its validations where the log is older than ratings are."""
-        rated = self.rated or [{"step": each["step"], "by": METRIC, "value": each.get(METRIC)}
-                               for each in self.validations]  # fmt: skip
-        accepted = [each for each in rated if isinstance(each["value"], float)]
-        lowest = min(accepted, key=lambda each: each["value"], default=None)
-        return None if lowest is None else Best(int(lowest["step"]), lowest["by"], abs(lowest["value"]))
+        """Of the run's checkpoints; of its validations as far as the log is older than ratings are."""
+        by, first = (self.rated[-1]["by"], self.rated[0]["step"]) if self.rated else (METRIC, math.inf)
+        older = [each | {"by": METRIC, "value": each.get(METRIC)} for each in self.validations if each["step"] < first]
+        rated = [each for each in older + self.rated if each["by"] == by and isinstance(each["value"], float)]
+        lowest = min(rated, key=lambda each: each["value"], default=None)
+        if lowest is None:
+            return None
+        value = MEASURES[by].lower_better(lowest["value"]) if by in MEASURES else lowest["value"]
+        return Best(int(lowest["step"]), by, value)
 
 
 def read_run(run: Path | str, progress: Callable[[], Any] = lambda: None) -> RunData:

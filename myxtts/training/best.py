@@ -17,7 +17,7 @@ class Best:
 
     def __init__(self, training: TrainingConfig, hearing: Hearing):
         self.by, self._most, self._hearing = training.best_by, training.early_stopping, hearing
-        self._lowest, self.worse_in_a_row = math.inf, 0
+        self._lowest, self.worse_in_a_row, self._rated = math.inf, 0, -1
 
     def rate(self, step: int, metrics: dict[str, Rating]) -> Rating:
         """What a checkpoint of this step is chosen by, of what was measured at it."""
@@ -27,8 +27,9 @@ class Best:
         worse = guarded and self._hearing.refuses(step)
         if measured is not None and measured < self._lowest and not worse:
             self._lowest, self.worse_in_a_row = measured, 0
-        else:
+        elif self._rated != step:  # the last step is measured again where it has yet to be heard
             self.worse_in_a_row += 1
+        self._rated = step
         return None if worse or (guarded and not self._hearing.knows(step)) else measured
 
     def why_enough(self, step: int) -> str | None:

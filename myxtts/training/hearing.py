@@ -24,11 +24,12 @@ class Hearing:
         self.judging: Judging | None = None
         self.worse_in_a_row = 0  # times that guards have heard the voice to be worse than its start
         self._heard = -1  # the last step that was heard
+        self._deaf = False  # whether it could not be heard when it was due the last time
 
     @property
     def watches(self) -> bool:
-        """Whether guards are there, and not only wanted."""
-        return self.guards and self.judging is not None
+        """Whether guards are there, and not only wanted. While they cannot hear, validation alone decides."""
+        return self.guards and self.judging is not None and not self._deaf
 
     def is_due(self, step: int) -> bool:
         return self.every > 0 and step % self.every == 0
@@ -43,10 +44,11 @@ class Hearing:
             if not self.guards:
                 raise
             log.debug("why the judges could not hear", exc_info=True)
+            self._deaf = True
             recorder.say(f"step {step}: the judges could not hear this voice: {error}")
             return {}
         recorder.evaluation(step, scores)
-        self._heard = step
+        self._heard, self._deaf = step, False
         if self.guards:
             self.worse_in_a_row = self.worse_in_a_row + 1 if self.judging.is_worse else 0
         return scores

@@ -30,7 +30,8 @@ _WORSE = {"similarity": 0.02, "wer": 0.05, "cer": 0.03}
 # for Persian, 0.87 for Hindi, and 0.15 at most for the languages that it knows (recipes/many_voices/understood.py).
 _MOST_MISHEARD = 0.25
 # What keeps judges from hearing: their packages are strangers'.
-CANNOT_HEAR = (MyXTTSError, OSError, RuntimeError, ValueError, ImportError, MemoryError, tf.errors.OpError)
+CANNOT_HEAR = (MyXTTSError, OSError, RuntimeError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError,
+               ImportError, MemoryError, tf.errors.OpError)  # fmt: skip
 GUARDS = tuple(dict.fromkeys(MEASURES[name].judge for name in _WORSE))  # the judges that it is said by
 SENTENCES = 16  # about 2 CPU-seconds of judges each when the recordings are new to them, a third of it afterwards
 _OTHERS = 4 * SENTENCES  # of speakers whom only --val-data has: this many clips, or half of it, show and compare them
@@ -103,7 +104,8 @@ def _complaints(scores: Scores, start: Scores) -> Iterator[str]:
         now, before = as_metric(name, scores), as_metric(name, start)
         words = name == "cer" and "wer" in scores  # which say it already
         if now is not None and before is not None and now > before + much and not words:
-            yield f"{MEASURES[name].title} is {abs(now):.2f} and was {abs(before):.2f} before this training"
+            values = (of_metric(name, metric) for metric in (now, before))
+            yield "{} is {:.2f} and was {:.2f} before this training".format(MEASURES[name].title, *values)
 
 
 def _as_by_itself(model: Any, start: str) -> Synthesizer:
@@ -144,4 +146,9 @@ def check_is_heard(name: str, judging: Judging) -> None:
 def as_metric(name: str, scores: Scores) -> float | None:
     """A judge's number as a checkpoint keeps it: lower is better."""
     value = scores.get(name, {}).get(SYNTHETIC)
-    return value if value is None or MEASURES[name].better == "lower" else -value
+    return None if value is None else MEASURES[name].lower_better(value)
+
+
+def of_metric(name: str, metric: float) -> float:
+    """A judge's number, or that of validation, of what a checkpoint keeps."""
+    return metric if name == METRIC else MEASURES[name].lower_better(metric)

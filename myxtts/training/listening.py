@@ -94,6 +94,12 @@ def choose_judges(
         return None
 
 
+def forget_start(run: Path) -> None:
+    """What is left of a beginning that was given up: this one may start from another model."""
+    for path in (run / START_SCORES, *(run / "samples").glob("step-0-*.wav")):
+        path.unlink(missing_ok=True)
+
+
 def _guard(judging: Judging, training: TrainingConfig, begun: Begun, say: Callable[[str], None]) -> Judging | None:
     for how in judging.missing.values():
         say(f"to be told if this voice becomes worse than what it starts from: {how}")

@@ -44,6 +44,8 @@ _FIELDS: dict[str, Any] = {
     "frames": COUNT,
     "event": str,
     "why": str,
+    "by": str,
+    "value": (None, _NUMBER),
     "parameters": COUNT,
     "config": Each(Each(Any)),
     "scores": SCORES,

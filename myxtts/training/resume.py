@@ -9,6 +9,7 @@ from typing import Any
 
 from myxtts.config.config import DataConfig, XTTSConfig, load
 from myxtts.errors import ConfigError
+from myxtts.training.start_from import starts_from_another
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,17 @@ def with_settings_of(run: Path, config: XTTSConfig) -> XTTSConfig:
         "training": config.training.filled(before.training.to_dict(), config.training.given.keys() | ends),
     }
     return dataclasses.replace(config, **sections)
+
+
+def check_start(run: Path, before: XTTSConfig | None, config: XTTSConfig) -> None:
+    """A run that began from nothing cannot be resumed from another model, nor the other way round."""
+    if before is None or starts_from_another(before.training) == starts_from_another(config.training):
+        return
+    began = (
+        f"started from {before.training.start_from}" if starts_from_another(before.training) else "began from nothing"
+    )
+    raise ConfigError(f"{run} {began}, and is resumed: leave --from {config.training.start_from} out, choose another "
+                      "--run, or start over with --reset")  # fmt: skip
 
 
 def as_before(before: XTTSConfig | None, config: XTTSConfig, suited: XTTSConfig) -> XTTSConfig:

@@ -141,6 +141,7 @@ def _is_first_line(path: Path) -> bool:
 _NEEDED = {
     "step": ("time", "step", "data_ms", "compute_ms"),
     "validation": ("time", "step"),
+    "rated": ("time", "step", "by", "value"),
     "resume": ("time", "step"),
 }
 

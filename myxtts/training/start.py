@@ -18,7 +18,7 @@ from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.extract import Extract
 from myxtts.data.pipeline import Feed
-from myxtts.errors import CacheMismatch, ConfigError, TrainingError
+from myxtts.errors import CacheMismatch, CheckpointError, ConfigError, TrainingError
 from myxtts.models.vocoder_training import VocoderTraining
 from myxtts.models.xtts import XTTS
 from myxtts.training.cluster import Cluster, cluster_of, split_address
@@ -27,7 +27,7 @@ from myxtts.training.frame_budget import AUTO, find_budget
 from myxtts.training.heartbeat import Heartbeat, open_port
 from myxtts.training.passport import passport_of
 from myxtts.training.replicas import replicas_for
-from myxtts.training.resume import as_before, settings_of
+from myxtts.training.resume import as_before, check_start, settings_of
 from myxtts.training.setup import build_model, build_vocoder, precision_for, prepare_tensorflow
 from myxtts.training.split import split
 from myxtts.training.start_from import settle_start
@@ -57,10 +57,8 @@ def start_training(
     vocoder = config.model.part == "vocoder"
     check_variation(config)
     before = settings_of(run)  # of a run that is resumed
-    own_start = None if before is None else before.training.start_from
-    suited = for_vocoder(config) if vocoder else settle_start(
-        config, open_cache(cache, verify=False), own_start, begins=before is None
-    )  # fmt: skip
+    check_start(run, before, config)
+    suited = for_vocoder(config) if vocoder else _with_start(config, cache, run, before)
     config = as_before(before, config, suited)
     cluster = cluster_of()
     config = config if cluster is None else same_everywhere(config)
@@ -73,6 +71,17 @@ def start_training(
         with crew.scope():
             model = model_for(config, train)
         return XTTSTrainer(config, model, run, resume_command, replan=replan, crew=crew).train(train, val)
+
+
+def _with_start(config: XTTSConfig, cache: Path, run: Path, before: XTTSConfig | None) -> XTTSConfig:
+    own_start = None if before is None else before.training.start_from
+    try:
+        return settle_start(config, open_cache(cache, verify=False), own_start, begins=before is None)
+    except CheckpointError as error:
+        if before is None:
+            raise
+        raise CheckpointError(f"{run} cannot be resumed without what it started from: {error}; put it back, or say "
+                              "with --from where it is now") from None  # fmt: skip
 
 
 def with_budget(

@@ -35,8 +35,8 @@ from myxtts.training.feed_search import KNOBS
 from myxtts.training.feed_tuning import FeedTuning
 from myxtts.training.fitting import within_memory
 from myxtts.training.hearing import Hearing
-from myxtts.training.judging import as_metric, check_best_by
-from myxtts.training.listening import Begun, choose_judges, choose_samples, judge_steps, speaks
+from myxtts.training.judging import as_metric, check_best_by, of_metric
+from myxtts.training.listening import Begun, choose_judges, choose_samples, forget_start, judge_steps, speaks
 from myxtts.training.replicas import Notice, Replicas
 from myxtts.training.setup import prepare_tensorflow
 from myxtts.training.signals import StopSignals
@@ -92,6 +92,7 @@ class XTTSTrainer:
             self._step = Step(self.model, self.training, most, self._crew.replicas)
         self._validator = Validator(self.model, self._step.eager)
         self._at, self._seconds = 0, 0.0  # steps and seconds that the run has behind it
+        self._owes = False  # what was due after the last step, at which a signal came
         self._bad_in_a_row = self._returns = 0
         self._saved: tuple[int, Rating] = -1, None  # the last step that was saved, and what is known of it
         every = judge_steps(self.training, self.model, self._source, self._validation)
@@ -107,7 +108,7 @@ class XTTSTrainer:
             details = self.monitor, self._budget, self._source.steps_per_epoch, resumed_at
             with self._crew.recorder(self.run, *details) as self._recorder:
                 self._traced = self._traces()
-                if self._budget.is_spent(self._at, self._seconds):
+                if self._budget.is_spent(self._at, self._seconds) and not self._owes:
                     self._recorder.say("this run is finished: give more --steps, --epochs or --minutes to resume it")
                     return self._summary("already done", interrupted=False)
                 self._compile_all()
@@ -152,6 +153,8 @@ class XTTSTrainer:
         self._traced = self._traces()
         self._recorder.event("compiled", self._at, shapes=len(specs), seconds=round(time.perf_counter() - started, 2))
         self._samples = None
+        if self._crew.chief and self._at == 0:
+            forget_start(self.run)
         if self._crew.chief and self.training.sample_steps:
             self._samples = choose_samples(self.model, self._validation or self._source, self.run / "samples")
             if self._at == 0 and starts_from_another(self.training):
@@ -174,6 +177,8 @@ class XTTSTrainer:
     def _loop(self, stop: StopSignals) -> dict[str, Any]:
         began = self._saved_at = time.monotonic()
         before = self._seconds
+        if self._owes and (reason := self._now_and_then()):
+            return self._end(reason, interrupted=False)
         batches, why = self._source.batches(self._at), "done"
         try:
             while not self._budget.is_spent(self._at, self._seconds):
@@ -223,7 +228,7 @@ class XTTSTrainer:
 
     def _now_and_then(self) -> str | None:
         """What is due after a step; why the run shall end, if validation or the guards say so."""
-        training, step = self.training, self._at
+        training, step, self._owes = self.training, self._at, False
         if self._budget.seconds is not None and step % _REPLAN_STEPS == 0:
             self._step.total_steps.assign(self._budget.total_steps(step, self._seconds) or step)
         if self._samples is not None and step % training.sample_steps == 0:
@@ -245,6 +250,7 @@ class XTTSTrainer:
     def _end(self, why: str, interrupted: bool) -> dict[str, Any]:
         """The last checkpoint. A signal's is saved at once: whoever sent it may not wait for a validation."""
         if interrupted:
+            self._owes = True
             self._save(None)
             self._recorder.say(f"{why} at step {self._at}; saved. Resume with: {self._resume_command}")
         elif (metric := self._measure(last=True)) is not None or self._was_unmeasured():
@@ -262,7 +268,11 @@ class XTTSTrainer:
 
     def _summary(self, why: str, interrupted: bool) -> dict[str, Any]:
         best = self._checkpoints.best()
-        shown = None if best is None else {"step": best[0], self.training.best_by: abs(best[1])}
+        shown = (
+            None
+            if best is None
+            else {"step": best[0], self.training.best_by: of_metric(self.training.best_by, best[1])}
+        )
         return {"run": str(self.run), "step": self._at, "seconds": round(self._seconds, 2), "why": why,
                 "interrupted": interrupted, "best": shown,
                 "stall": round(self.monitor.stall(), 5), "traces_after_start": self._late_traces(),
@@ -322,16 +332,16 @@ class XTTSTrainer:
         if self._voice is not None:
             tensors["voice"] = self._voice
         state = {"feed": self._source.state(self._at), "seconds": self._seconds, "seed": self.training.seed}
-        state |= self._best.state()
+        state |= self._best.state() | {"owes": self._owes}
         self._recorder.sync()
         self._checkpoints.save(self._at, tensors, state, self.model.description, metric)
         self._saved_at, self._saved = time.monotonic(), (self._at, metric)
 
     def _follow_chief(self) -> None:
         """What the chief has restored, everybody has."""
-        state = self._at, self._seconds, self._best.worse_in_a_row
-        at, self._seconds, worse = self._crew.follow(self._step, state)
-        self._at, self._best.worse_in_a_row = int(at), int(worse)
+        state = self._at, self._seconds, self._best.worse_in_a_row, float(self._owes)
+        at, self._seconds, worse, owes = self._crew.follow(self._step, state)
+        self._at, self._best.worse_in_a_row, self._owes = int(at), int(worse), bool(owes)
 
     def _restore(self, checkpoint: Loaded) -> None:
         self.model.description.check_continues(checkpoint.description, self.run)
@@ -347,7 +357,7 @@ class XTTSTrainer:
         if self._budget.seconds is None and self._budget.steps is not None:
             self._step.total_steps.assign(self._budget.steps)  # a run may be made longer when it is resumed
         self._saved = self._at, checkpoint.metric
-        self._seconds = float(checkpoint.state["seconds"])
+        self._seconds, self._owes = float(checkpoint.state["seconds"]), bool(checkpoint.state.get("owes", False))
         self._best.restore(checkpoint.state, self._checkpoints.best())
 
     # ---- what goes wrong --------------------------------------------------------------------------------------------

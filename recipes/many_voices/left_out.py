@@ -21,10 +21,9 @@ class LeftOut:
         self._names = {line.strip() for line in text.splitlines() if line.strip()}
 
     def has(self, id: str, speaker: str) -> bool:
-        """Copies at another speed go with their clip, and with its speaker."""
-        for way in WAYS:
-            speaker = speaker.removesuffix(way)
-        return not self._names.isdisjoint((id, id.removeprefix(COPY), speaker))
+        """Copies at another speed go with their clip, and with its speaker; or alone, by their own name."""
+        speakers = {speaker, *(speaker.removesuffix(way) for way in WAYS)}
+        return not self._names.isdisjoint({id, id.removeprefix(COPY), *speakers})
 
     def add(self, names: Iterable[str]) -> None:
         if new := set(names) - self._names:

@@ -59,7 +59,18 @@ def test_the_quick_start_runs(tmp_path, monkeypatch, capsys):
             code = main(words[1:])
             assert code == 0 or (code == 1 and words[1] in MAY_FIND_FAULT), f"{line}\n{capsys.readouterr()}"
             verbs.append(words[1])
-    assert verbs == ["demo-corpus", "say", "demo-corpus", "pack", "verify", "info", "train", "say", "evaluate", "doctor"]
+    assert verbs == [
+        "demo-corpus",
+        "say",
+        "demo-corpus",
+        "pack",
+        "verify",
+        "info",
+        "train",
+        "say",
+        "evaluate",
+        "doctor",
+    ]
     for made in re.findall(r"^(demo/\S+)", blocks("quick-start.md", "text")[0].code, flags=re.M):
         assert (tmp_path / made).exists(), made
 

@@ -16,6 +16,7 @@ from myxtts.evaluation.intelligibility import (
     edit_distance,
     word_error_rate,
 )
+from myxtts.evaluation.judges import find_judges
 from myxtts.evaluation.recogniser import moonshine, recogniser_for
 from myxtts.evaluation.words import number_words, spoken_words
 from myxtts.features.audio import read_audio
@@ -152,6 +153,15 @@ def test_moonshine_names_its_extra_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "moonshine_voice", None)
     with pytest.raises(MissingExtra, match="moonshine-voice"):
         moonshine()
+
+
+def test_a_moonshine_without_its_weights_leaves_the_other_judges_their_ears(monkeypatch, tmp_path):
+    package = pytest.importorskip("moonshine_voice.utils")
+    monkeypatch.setattr(package, "get_model_path", lambda _: tmp_path / "tiny-en")
+    judges, missing = find_judges(None, {}, ["en-us"], among=("intelligibility", "sharpness"))
+    assert [judge.name for judge in judges] == ["sharpness"]
+    assert "later releases do not bundle it" in missing["intelligibility"]
+    assert "run pip install moonshine-voice==0.0.65" in missing["intelligibility"]
 
 
 def test_moonshine_hears_a_sentence_that_comes_with_it():

@@ -40,12 +40,12 @@ def synthesizer(cache):
     return Synthesizer(model, make_reference([own], model.description.reference_frames))
 
 
-def spoken_in(synthesizer, cache, speakers, others, monkeypatch) -> np.ndarray:
+def spoken_in(synthesizer, cache, speakers, others, monkeypatch, **named) -> np.ndarray:
     """The vector of the voice that a sentence of the cache is spoken in, by a model that was trained on `speakers`."""
     said = []
     synthesizer.description = dataclasses.replace(synthesizer.description, speakers=speakers)
     monkeypatch.setattr(synthesizer, "say", lambda text, voice, **_: said.append(voice))
-    subject = cache_subject(synthesizer, cache, np.arange(3), np.array(others, np.int64), 3)
+    subject = cache_subject(synthesizer, cache, np.arange(3), np.array(others, np.int64), 3, **named)
     subject.speak(subject.sentences[0], "griffin-lim")
     return said[0].vector.numpy()
 
@@ -58,6 +58,14 @@ def test_a_speaker_the_model_has_not_learnt_is_shown_by_clips(synthesizer, cache
     """The base voice, asked for the sentences of a corpus of one, has to speak like that one, not like itself."""
     speakers = {"the same": cache.speakers, "another": ["somebody"], "many": [*cache.speakers, "somebody"]}[trained_on]
     vector = spoken_in(synthesizer, cache, speakers, range(3, 3 + clips), monkeypatch)
+    assert np.array_equal(vector, synthesizer.hear().vector.numpy()) == own
+
+
+@pytest.mark.parametrize(("name", "own"), [("anna", True), ("speaker", False)])
+def test_a_speaker_whom_nobody_named_may_be_another_one(synthesizer, tmp_path, monkeypatch, name, own):
+    """A model that was trained on other data speaks as itself only if its speaker is known to be the same."""
+    cache = packed(tmp_path, name, 10)
+    vector = spoken_in(synthesizer, cache, [name], range(3, 10), monkeypatch, as_itself=False)
     assert np.array_equal(vector, synthesizer.hear().vector.numpy()) == own
 
 

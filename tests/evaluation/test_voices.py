@@ -46,6 +46,16 @@ def test_a_manifest_with_speakers(tmp_path):
     assert {person.language for person in people} == {""}
 
 
+def test_rows_of_a_manifest_that_cannot_be_read_are_said(tmp_path, caplog):
+    for name in ("a", "b"):
+        write(tmp_path / f"{name}.wav")
+    lines = "audio,text,speaker\na.wav,One.,anna\nb.wav,Two.,ben\ngone.wav,Three.,carla\n"
+    (tmp_path / "voices.csv").write_text(lines, encoding="utf-8")
+    assert [person.name for person in find_people(tmp_path)] == ["anna", "ben"]
+    assert "1 of 3 rows of" in caplog.text
+    assert "gone.wav" in caplog.text
+
+
 def test_a_manifest_tells_the_language_of_each_voice(tmp_path):
     for name in ("a", "b"):
         write(tmp_path / f"{name}.wav")

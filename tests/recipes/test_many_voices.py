@@ -139,6 +139,17 @@ def test_who_is_left_out_takes_copies_along_and_moves_nobody_else(tmp_path, clip
     assert again.said == []  # nor is it made again
 
 
+def test_a_copy_is_left_out_alone_by_its_own_name(tmp_path):
+    from recipes.many_voices.left_out import LeftOut
+
+    (tmp_path / "left_out.txt").write_text("carlo-slower\nshifted-a-2\n", encoding="utf-8")
+    left_out = LeftOut(tmp_path)
+    assert left_out.has("shifted-a-1", "carlo-slower")
+    assert left_out.has("shifted-a-2", "anna-faster")
+    assert not left_out.has("a-1", "carlo")
+    assert not left_out.has("a-2", "anna")
+
+
 def test_a_copy_at_another_speed_does_not_depend_on_the_clips_before_it(tmp_path, clips):
     from recipes.many_voices import shifted
 

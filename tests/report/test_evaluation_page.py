@@ -17,11 +17,12 @@ def evaluation(**more):
 def test_the_page_holds_every_number_sound_and_picture(tmp_path):
     sounds = {kind: np.sin(np.arange(22050 * 20) / 9).astype(np.float32) for kind in ("synthetic", "copy", "real")}
     clip = Heard("One.", "anna", sounds, dict.fromkeys(sounds, PNG), {"synthetic": "won"})
-    write_evaluation(tmp_path / "a.html", "runs/a", evaluation(), [clip], matrix=PNG)
+    write_evaluation(tmp_path / "a.html", "runs/a", evaluation(), [clip], PNG, "2 voices of other languages")
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert_harmless(text)
     for number in ("2.50", "3.90", "4.50", "2.64", "0.74", "heard: won", "higher is better"):
         assert number in text
+    assert "2 voices of other languages" in text
     assert text.count("data:audio/mpeg") == 3
     assert text.count("data:image/png") == 4
     assert len(text) < 700_000  # of 20 s the first 12 are taken along

@@ -18,6 +18,7 @@ from myxtts.report.markup import Markup, tag
 from myxtts.report.run import run_report, write_run_report
 from myxtts.report.run_data import read_run, where_the_time_went
 from myxtts.report.timeline import bars_of
+from myxtts.training.run_log import RunLog
 
 EVIL = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
 NBSP = "\u00a0"
@@ -242,6 +243,23 @@ def test_scores_of_the_start_that_are_none_are_left_out(tmp_path, content):
     run = judged_run(tmp_path / "run")
     (run / "start_scores.json").write_text(content)
     assert "judged" not in assert_harmless(run_report(run)).text
+
+
+@pytest.mark.parametrize("lacks", ["step", "by", "value"])
+def test_a_rating_that_lacks_something_is_left_out(tmp_path, lacks):
+    run, rated = judged_run(tmp_path / "run"), {"kind": "rated", "time": 1.8e9, "step": 3, "by": "wer", "value": 0.5}
+    with open(run / "log.jsonl", "a") as log:
+        log.write(json.dumps({name: value for name, value in rated.items() if name != lacks}) + "\n")
+    assert "Best checkpoint" not in run_report(run)
+
+
+def test_validations_from_before_a_run_had_ratings_count(tmp_path):
+    run = judged_run(tmp_path / "run")
+    with RunLog(run) as log:
+        log.write("validation", step=2, mel_error=1.0)
+        log.write("validation", step=4, mel_error=2.0)
+        log.write("rated", step=4, by="mel_error", value=2.0)
+    assert read_run(run).best == (2, "mel_error", 1.0)
 
 
 # ---- small ----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Judges during training: what they say is logged, shown, and may choose the best checkpoint."""
 
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
@@ -20,6 +22,7 @@ from myxtts.training.setup import build_model
 from myxtts.training.split import split
 from myxtts.training.trainer import XTTSTrainer
 
+MEASURED = ("validation", "evaluation", "rated")
 FAST = {"enable_graph_mode": False, "evaluation_steps": 2, "validation_steps": 3}
 
 
@@ -158,6 +161,78 @@ def test_patience_goes_by_every_validation_also_by_those_that_no_guard_has_heard
     assert (summary["step"], summary["why"]) == (3, "no better for 2 validations")
     assert summary["best"] == {"step": 3, "mel_error": 1.0}  # the only one that was heard
     assert read_run(run).best == (3, "mel_error", 1.0)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_made_longer_counts_its_last_validation_once(guarded, monkeypatch):
+    """Its end hears a step that was validated before: no second time that it is no better."""
+    errors = {2: 3.0, 4: 2.0, 6: 1.0, 8: 1.5, 10: 0.5, 12: 0.4}
+    monkeypatch.setattr(XTTSTrainer, "_validate", lambda trainer: {"mel_error": errors[trainer._at]})
+    patience = {"validation_steps": 2, "early_stopping": 2}
+    assert guarded(0.8, 0.9, steps=6, **patience)[1]["why"] == "done"
+    assert guarded(0.9, steps=12, **patience)[1]["why"] == "done"
+
+
+@pytest.mark.slow
+def test_what_was_due_at_the_step_of_a_signal_is_made_up_for(guarded, monkeypatch):
+    step, stopped = XTTSTrainer._one_step, []
+
+    def stop_at_3(trainer, *arguments):
+        done = step(trainer, *arguments)
+        if trainer._at == 3 and not stopped:
+            stopped.append(trainer)
+            os.kill(os.getpid(), signal.SIGTERM)
+        return done
+
+    whole, _ = guarded(0.8, 0.9, steps=5, run="whole")
+    monkeypatch.setattr(XTTSTrainer, "_one_step", stop_at_3)
+    run, summary = guarded(0.8, 0.9, steps=5)
+    assert (summary["step"], summary["interrupted"], _evaluated(run)) == (3, True, [])
+    _, summary = guarded(0.9, steps=5)
+    assert measured(run) == measured(whole)
+    assert measured(run)[:3] == [("validation", 3), ("evaluation", 3), ("rated", 3)]
+    assert summary["best"]["step"] == read_run(whole).best.step
+
+
+def measured(run: Path) -> list[tuple[str, int]]:
+    return [(line["kind"], line["step"]) for line in read_log(run) if line["kind"] in MEASURED]
+
+
+@pytest.mark.slow
+def test_guards_that_fall_ill_let_validation_choose(guarded, monkeypatch, capsys):
+    """Whatever their packages raise: here what numpy has no longer."""
+
+    def ill(*_):
+        raise AttributeError("module 'numpy' has no attribute 'float'")
+
+    monkeypatch.setattr("myxtts.training.judging.Judging.run", ill)
+    run, summary = guarded(0.8, steps=4, validation_steps=1)
+    said = capsys.readouterr().err
+    assert "step 3: the judges could not hear this voice: module 'numpy' has no attribute 'float'" in said
+    assert "no step was as good" not in said
+    assert summary["best"]["step"] in (3, 4)
+
+
+@pytest.mark.slow
+def test_what_is_left_of_a_beginning_is_not_before_another_one(guarded, monkeypatch):
+    def leave(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(XTTSTrainer, "_watch_feed", leave)
+        with pytest.raises(KeyboardInterrupt):
+            guarded(0.8, steps=4, sample_steps=2)
+    run, _ = guarded(0.8, steps=4, sample_steps=2, start_from="scratch")
+    assert not (run / "start_scores.json").exists()
+    assert not list((run / "samples").glob("step-0-*"))
+
+
+@pytest.mark.slow
+def test_a_similarity_below_zero_keeps_its_sign(guarded, capsys):
+    run, summary = guarded(-0.2, -0.3, -0.4, steps=4, evaluation_steps=2, best_by="similarity")
+    assert "similarity to the same speaker is -0.30 and was -0.20" in capsys.readouterr().err
+    assert summary["best"] == {"step": 2, "similarity": -0.3}
+    assert read_run(run).best == (2, "similarity", -0.3)
 
 
 @pytest.mark.slow

@@ -35,6 +35,7 @@ def test_what_a_run_writes_is_read_as_it_is(tmp_path):
         ("start", "feed", {"tables": 3}), ("start", "config", [1]), ("event", "event", {}), ("report", "spans", []),
         ("report", "timings", {"window": None}), ("report", "machine", {"columns": {"cpu_percent": 1}}),
         ("validation", "mel_error", {}), ("validation", "step", None), ("evaluation", "scores", {"wer": 1}),
+        ("rated", "by", {"a": 1}), ("rated", "value", "low"), ("rated", "step", None),
     ],
 )  # fmt: skip
 def test_a_field_that_is_not_what_it_should_be_is_left_out(kind, name, value, tmp_path):

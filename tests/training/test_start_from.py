@@ -10,7 +10,7 @@ from small_run import SMALL
 from myxtts.cache.reader import Cache
 from myxtts.config.config import XTTSConfig
 from myxtts.data.pipeline import Feed
-from myxtts.errors import ConfigError
+from myxtts.errors import CheckpointError, ConfigError
 from myxtts.features.mel import HOP_SAMPLES, SAMPLE_RATE
 from myxtts.inference.script import Script
 from myxtts.models import weights
@@ -182,6 +182,50 @@ def test_a_resumed_run_keeps_what_it_was_started_with(
         start_training(with_settings_of(run, XTTSConfig()), voice_cache, None, run)
     (resumed,) = trained_with
     assert (resumed.training.learning_rate, resumed.training.start_share) == (learning_rate, start_share)
+
+
+def begun(run, start):
+    (run / "checkpoints" / "step-1").mkdir(parents=True)
+    config = small_config() if start is None else small_config(start_from=str(start))
+    config.to_yaml(run / "config.yaml")
+    return run
+
+
+@pytest.mark.parametrize(("own", "given", "said"), [
+    ("start", "scratch", "started from .*start, and is resumed: leave --from scratch out"),
+    (None, "start", "began from nothing, and is resumed: leave --from .*start out"),
+])  # fmt: skip
+def test_a_resumed_run_cannot_begin_otherwise(start, voice_cache, tmp_path, own, given, said):
+    run = begun(tmp_path / "run", own and start)
+    config = XTTSConfig()
+    config.training.give({"start_from": str(start) if given == "start" else given}, "--from")
+    with pytest.raises(ConfigError, match=said):
+        start_training(with_settings_of(run, config), voice_cache, None, run)
+
+
+def test_a_run_whose_start_is_gone_says_so(start, voice_cache, tmp_path):
+    run = begun(tmp_path / "run", start)
+    start.rename(tmp_path / "elsewhere")
+    with pytest.raises(CheckpointError, match="run cannot be resumed without what it started from: .*put it back"):
+        start_training(with_settings_of(run, XTTSConfig()), voice_cache, None, run)
+
+
+def test_a_run_from_nothing_is_not_started_from_the_base_when_it_is_resumed(phonemes):
+    assert settle_start(XTTSConfig(), phonemes).training.start_from == "base"
+    assert settle_start(XTTSConfig(), phonemes, None, begins=False).training.start_from is None
+
+
+def test_nothing_of_new_rows_is_kept(start, voice_cache):
+    """They were never learnt: what is spoken has all that the training made of them."""
+    config = small_config(start_from=str(start), start_share=0.4)
+    model = build_model(config, Feed(Cache(voice_cache), config))
+    optimiser = Step(model, config.training, 10).optimiser
+    shares = dict(zip(optimiser.paths, optimiser.shares, strict=True))
+    for path, rows in new_rows_of(model).items():
+        share = np.asarray(shares[path]).ravel()
+        assert not share[list(rows)].any()
+        assert np.allclose(np.delete(share, rows), 0.4)
+    assert any(len(rows) for rows in new_rows_of(model).values())
 
 
 def test_a_voice_speaks_the_language_of_its_recordings_where_none_is_asked_for(start, voice_cache):
