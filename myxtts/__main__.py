@@ -9,7 +9,7 @@ def run() -> int:
 
         return main()
     except KeyboardInterrupt:
-        sys.stderr.write("error: interrupted: run the same command again to resume\n")
+        sys.stderr.write("error: interrupted: run the same command again, it resumes where it can\n")
         return 130
 
 

@@ -175,7 +175,7 @@ def test_ctrl_c_says_how_to_resume_and_the_next_run_ends_the_same(tmp_path):
     process = subprocess.run([sys.executable, "-c", INTERRUPTED_PACK, *arguments], capture_output=True, timeout=300)
     said = process.stderr
     assert process.returncode == 130, said.decode()
-    assert "run the same command again to resume" in said.decode()
+    assert "run the same command again, it resumes" in said.decode()
     assert "Traceback" not in said.decode()
     assert not cache.exists()
     assert subprocess.run(pack_command(corpus, cache), capture_output=True, timeout=300).returncode == 0

@@ -397,6 +397,12 @@ def test_evaluate_lets_another_model_speak_the_same_sentences(voice, corpus, tmp
     assert set(both) == {"before", "synthetic", "copy"}
     assert (tmp_path / "a.html").read_text(encoding="utf-8").count("<audio") == 8
     assert "nowhere is not a folder" in ask("evaluate", "--model", voice, "--before", "nowhere", *words, code=2).out
+    for flag, wrong, says in (
+        ("--plot", "nowhere/a.png", "there is no folder nowhere"),
+        ("--html", "a.txt", "in .html"),
+    ):
+        answer = ask("evaluate", "--model", "not looked at", flag, wrong, *words, code=2).out
+        assert says in answer
 
 
 def test_evaluate_tells_who_sounds_like_whom(voice, corpus, tmp_path, ask, small, monkeypatch):

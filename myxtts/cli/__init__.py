@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (MyXTTSError, UsageError) as error:
         return _fail(as_json, 2, type(error).__name__.lstrip("_"), str(error))
     except KeyboardInterrupt:
-        return _fail(as_json, 130, "Interrupted", "interrupted: run the same command again to resume")
+        return _fail(as_json, 130, "Interrupted", "interrupted: run the same command again, it resumes where it can")
     except BrokenPipeError:  # `myxtts config | head` closed the pipe: nothing is wrong
         _drop_stdout()
         return 0

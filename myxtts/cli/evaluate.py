@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, add_verb, find_cache, positive, progress_bar
+from myxtts.cli.shared import Result, UsageError, add_verb, check_output, find_cache, positive, progress_bar
 
 _SENTENCES, _EACH_VOICE = 40, 2
 _SHOWN = 6  # sentences on the page
@@ -115,6 +115,10 @@ def _before(arguments: argparse.Namespace, language: str | None, held_out: Any) 
 
 
 def _check(arguments: argparse.Namespace) -> None:
+    """Before an hour of listening."""
+    for flag, path, ends in (("--plot", arguments.plot, ".png"), ("--html", arguments.html, ".html")):
+        if path is not None:
+            check_output(flag, path, (ends,))
     if arguments.data is None and arguments.voices is None:
         raise UsageError("give --data CACHE, --voices DIR or both")
     if arguments.val_data is not None and (arguments.data is None or arguments.voices is not None):

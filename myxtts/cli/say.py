@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from myxtts.cli.shared import Result, UsageError, add_verb, as_text, progress_bar
+from myxtts.cli.shared import Result, UsageError, add_verb, as_text, check_output, progress_bar
 
 _OPTIONS = ("language", "speed", "pitch", "seed", "vocoder")  # of a request; each is a flag
 
@@ -26,7 +26,11 @@ def add(verbs: Any) -> None:
     parser.add_argument("-o", "--output", metavar="OUT.wav", type=Path, required=True, help=".wav or .flac")
     parser.add_argument("--voice", metavar="REF.wav", type=Path, action="append",
                         help="a recording of the wanted voice; may be repeated (default: as trained)")  # fmt: skip
-    parser.add_argument("--language", metavar="CODE", help="default: the one that most of the recordings are in")
+    parser.add_argument(
+        "--language",
+        metavar="CODE",
+        help="default: the one that most of the recordings are in, or one that is written in the letters of the text",
+    )
     parser.add_argument("--lexicon", metavar="FILE", type=Path,
                         help="words and how they are said, besides those the model was trained with")  # fmt: skip
     parser.add_argument("--speed", metavar="X", type=float, help="2 is twice as fast (0.25 to 4)")
@@ -38,7 +42,8 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     text = _text(arguments)
-    _check_output(arguments.output)
+    check_output("-o", arguments.output, (".wav", ".flac"))
+    _keep_inputs(arguments)
     from myxtts.inference.speakers import find_speaker, load_speaker
 
     folder = find_speaker(arguments.model)  # once: a training that goes on meanwhile may find a better one
@@ -77,20 +82,10 @@ def _checked(arguments: argparse.Namespace, text: str, folder: Path) -> tuple[An
     return request, read_voice(arguments.voice, load_reference(folder, description.reference_frames), description)
 
 
-def _check_output(path: Path) -> None:
-    """Before anything is spoken: a book is long."""
-    if path.suffix.lower() not in (".wav", ".flac"):
-        raise UsageError(f"-o {path}: expected a name that ends in .wav or .flac")
-    if not path.parent.is_dir():
-        raise UsageError(f"-o {path}: there is no folder {path.parent}")
-    if path.is_dir():
-        raise UsageError(f"-o {path}: there is a folder of that name, choose another one")
-    import tempfile
-
-    try:
-        tempfile.TemporaryFile(dir=path.parent).close()  # permissions alone do not tell it for root
-    except OSError as error:
-        raise UsageError(f"-o {path}: cannot write in {path.parent} ({error.strerror}), choose another place") from None
+def _keep_inputs(arguments: argparse.Namespace) -> None:
+    for given in (*(arguments.voice or ()), arguments.file, arguments.lexicon):
+        if given is not None and given.exists() and arguments.output.exists() and given.samefile(arguments.output):
+            raise UsageError(f"-o {arguments.output} would replace what it is made from: choose another name")
 
 
 def _text(arguments: argparse.Namespace) -> str:

@@ -31,6 +31,23 @@ def packing_bar(*arguments: Any, **options: Any) -> Any:
     return progress.packing_bar(*arguments, **options)
 
 
+def check_output(flag: str, path: Path, ends: tuple[str, ...]) -> None:
+    """Before the work is done: a book is long."""
+    if path.suffix.lower() not in ends:
+        raise UsageError(f"{flag} {path}: expected a name that ends in {' or '.join(ends)}")
+    if not path.parent.is_dir():
+        raise UsageError(f"{flag} {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise UsageError(f"{flag} {path}: there is a folder of that name, choose another one")
+    import tempfile
+
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()  # permissions alone do not tell it for root
+    except OSError as error:
+        why = f"cannot write in {path.parent} ({error.strerror}), choose another place"
+        raise UsageError(f"{flag} {path}: {why}") from None
+
+
 class Parser(argparse.ArgumentParser):
     """Raises instead of exiting, so that a usage error too is JSON for those who asked for JSON."""
 

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from myxtts.corpus.read import open_corpus
 from myxtts.corpus.utterance import Utterance
-from myxtts.errors import RowError, SpeechError
+from myxtts.errors import RowError, SpeechError, TextError
 from myxtts.evaluation.clip import Audio, Sentence
 from myxtts.evaluation.judges import Similarity
+from myxtts.features import voices
 from myxtts.features.audio import AudioSettings, load_clip, to_float
-from myxtts.features.languages import family_of
+from myxtts.features.languages import family_of, resolve_language
 from myxtts.inference.reference import MOST_SECONDS, why_unusable
 
 log = logging.getLogger(__name__)
@@ -48,8 +49,9 @@ def find_people(place: Path, least: int = 2) -> list[Person]:
     files, languages = _files(place)
     files = {name: paths for name, paths in files.items() if paths}
     if len(files) < least:
+        found = f"one voice, {next(iter(files))}," if files else "no voice"
         raise SpeechError(
-            f"found {len(files)} voices in {place}, expected at least {least}: a folder for each voice, files named "
+            f"found {found} in {place}, expected at least {least}: a folder for each voice, files named "
             "VOICE_1.wav, VOICE_2.wav ..., or a manifest with speakers"
         )
     return [_person(name, paths, languages.get(paths[0], "")) for name, paths in sorted(files.items())]
@@ -62,12 +64,28 @@ def _files(place: Path) -> tuple[dict[str, list[Path]], dict[Path, str]]:
     manifests = [place] if place.is_file() else [path for path in sorted(place.iterdir()) if path.suffix in _MANIFESTS]
     if manifests:
         rows = _usable(manifests[0])
-        languages = {Path(row.audio): row.language for row in rows}
+        named = _languages(manifests[0], {row.language for row in rows})
+        languages = {Path(row.audio): named[row.language] for row in rows}
         return _group((row.speaker, Path(row.audio)) for row in rows), languages
     folders = {folder.name: _sounds(folder) for folder in sorted(place.iterdir()) if folder.is_dir()}
     if any(folders.values()):
         return folders, {}
     return _group((re.split("[_-]", path.stem)[0], path) for path in _sounds(place)), {}
+
+
+def _languages(manifest: Path, names: Iterable[str]) -> dict[str, str]:
+    """Each as it is, but for those that are none: a voice of such a language is not one of another language."""
+    unknown = [name for name in sorted(names) if name and voices.version() and not _is_language(name)]
+    for name in unknown:
+        log.warning("%s names the language '%s', which eSpeak does not know: it counts as not named", manifest, name)
+    return {name: "" if name in unknown else name for name in names}
+
+
+def _is_language(name: str) -> bool:
+    try:
+        return bool(resolve_language(name))
+    except TextError:
+        return False
 
 
 def _usable(manifest: Path) -> list[Utterance]:
@@ -87,7 +105,9 @@ def _group(named: Iterable[tuple[str, Path]]) -> dict[str, list[Path]]:
 
 
 def _sounds(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in _SOUNDS)
+    """Without hidden ones, such as macOS leaves beside each file on a stick."""
+    found = (path for path in folder.iterdir() if not path.name.startswith("."))
+    return sorted(path for path in found if path.suffix.lower() in _SOUNDS)
 
 
 def _person(name: str, paths: Sequence[Path], language: str) -> Person:

@@ -143,7 +143,7 @@ def sound_file(path: str | os.PathLike[str], max_seconds: float | None) -> Itera
     except (soundfile.LibsndfileError, OSError, TypeError, ValueError) as error:  # TypeError: a name that ends in .raw
         if not os.path.exists(path):
             raise RowError("missing_audio", f"there is no file {os.fspath(path)}") from None
-        detail = getattr(error, "error_string", str(error))
+        detail = getattr(error, "error_string", str(error)).rstrip(".") if os.path.getsize(path) else "it is empty"
         raise RowError("undecodable", f"{os.fspath(path)} cannot be decoded: {detail}") from None
 
 
@@ -170,7 +170,7 @@ def check_samples(audio: NDArray[Any]) -> NDArray[Any]:
     if not np.isfinite(peak):
         raise RowError("not_finite", "the file holds NaN or infinite samples")
     if peak < SILENT_PEAK:
-        raise RowError("silent", f"the loudest sample is {peak:.1e} of full scale")
+        raise RowError("silent", f"it is silent, its loudest sample is {peak:.1e} of full scale")
     return audio if peak <= 1.0 else audio * np.float32(_FULL_SCALE / peak)
 
 

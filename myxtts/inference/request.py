@@ -45,7 +45,7 @@ def make_request(
     check_range("pitch", pitch, -_MOST_SEMITONES, _MOST_SEMITONES)
     sound = find_vocoder(vocoder)
     check_seed(seed, sound)
-    position = script.language(language)
+    position = script.language_of(text) if language is None else script.language(language)
     started = time.perf_counter()
     lines = script.lines(text, position)
     text_ms = (time.perf_counter() - started) * 1e3

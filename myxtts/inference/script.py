@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myxtts.errors import RowError, SpeechError, TextError
-from myxtts.features import phonemes
+from myxtts.features import phonemes, voices
+from myxtts.features.alphabets import letters_of_language, letters_of_text, name_of
 from myxtts.features.letters import clean
 from myxtts.features.lexicon import Lexicon
 from myxtts.features.text import SPECIALS, TextFrontend, resolve_language
@@ -50,14 +51,40 @@ class Script:
             name = self._main
         if name in self.languages:
             return self.languages.index(name)
-        wanted = self._resolve(name)
+        if (known := self._nearest(name)) is None:
+            raise SpeechError(
+                f"this model speaks {', '.join(self.languages)}, not {name or repr(name)}: choose one of those"
+            )
+        return known
+
+    def language_of(self, text: str) -> int:
+        """Where nobody names one: the main language, or the first that is written in the text's letters."""
+        letters = letters_of_text(text)
+        if letters is None or letters == letters_of_language(self._main):
+            return self.language(None)
+        fitting = [n for n, language in enumerate(self.languages) if letters_of_language(language) == letters]
+        if fitting:
+            _log.info("the text is in %s letters: spoken as %s", name_of(letters), self.languages[fitting[0]])
+        return fitting[0] if fitting else self.language(None)
+
+    def _nearest(self, name: str) -> int | None:
+        """The same language by another name, or that of another region, which is said."""
+        try:
+            wanted = self._resolve(name)
+        except SpeechError:
+            if voices.version() is None:  # eSpeak would know
+                raise
+            return None
         resolved = [self._resolve(language) for language in self.languages]
+        tag = wanted
+        while tag:
+            if tag in resolved:
+                return resolved.index(tag)
+            tag = tag.rpartition("-")[0]
         family = [n for n, language in enumerate(resolved) if language.split("-")[0] == wanted.split("-")[0]]
-        if wanted in resolved:
-            return resolved.index(wanted)
-        if "-" not in name.replace("_", "-") and len(family) == 1:  # 'en' is en-gb for a model that speaks only that
-            return family[0]
-        raise SpeechError(f"this model speaks {', '.join(self.languages)}, not {name}: choose one of those")
+        if family:
+            _log.info("this model speaks %s, not %s: spoken as that", self.languages[family[0]], wanted)
+        return family[0] if family else None
 
     def _resolve(self, name: str) -> str:
         if self._frontend.kind == "characters":
@@ -79,6 +106,7 @@ class Script:
             self._line(piece, letters + reading.left_out, reading.symbols)
             for piece, (_, letters), reading in zip(pieces, readable, readings, strict=True)
         ]
+        self._doubt_letters(text, name)
         skipped = "".join(dict.fromkeys("".join(line.skipped for line in lines)))
         lines = [line for line in lines if len(line.tokens)]
         if not lines:
@@ -86,6 +114,12 @@ class Script:
         if skipped:
             _log.warning("left out what this model does not know: %s", " ".join(skipped))
         return lines
+
+    def _doubt_letters(self, text: str, language: str) -> None:
+        letters = letters_of_text(text)
+        if letters is not None and letters != letters_of_language(language):
+            _log.warning("the text is in %s letters and is read as %s: choose its language, if it is one of %s",
+                         name_of(letters), language, ", ".join(self.languages))  # fmt: skip
 
     def _readable(self, text: str, language: str) -> tuple[str, str]:
         """The text without the letters that would make the whole sentence unreadable, and these."""

@@ -72,6 +72,12 @@ class ModelDescription:
                 f"{run} has model.size={other.size}, not {self.size}: leave it as it was, choose another --run, or "
                 "start over with --reset"
             )
+        old, new = (each.tokens.get("kind") for each in (other, self))
+        if old != new:
+            raise CheckpointError(
+                f"{run} was trained on {old} and this data is packed as {new}: pack it with data.text_tokens={old}, or "
+                "start over with --reset"
+            )
         self.follows_pitch = other.follows_pitch  # a run goes on as it began
         for name in ("token_table", "languages"):
             old, new = getattr(other, name), getattr(self, name)

@@ -75,7 +75,7 @@ class Api:
         heard = await wait_for(self._worker.submit(self._speaking.heard(known.name, reference)), request)
         if heard is None:
             return Response(status_code=499)
-        seconds = float(reference.lengths.sum()) * HOP_SAMPLES / SAMPLE_RATE
+        seconds = reference.frames * HOP_SAMPLES / SAMPLE_RATE
         kept = keep(name, known.name, heard[0], consent, seconds)
         self._speaking.voices.add(kept, heard[1])
         for warning in reference.warnings:

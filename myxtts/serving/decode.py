@@ -38,7 +38,8 @@ def main(model: str) -> int:
             sys.stderr.write(str(error).replace(str(path), "clip"))
             return REFUSED
         warnings = np.array([each.replace(str(path), "clip") for each in reference.warnings], str)
-    np.savez(sys.stdout.buffer, crops=reference.crops, lengths=reference.lengths, warnings=warnings)
+    np.savez(sys.stdout.buffer, crops=reference.crops, lengths=reference.lengths, warnings=warnings,
+             frames=np.int64(reference.frames))  # fmt: skip
     return 0
 
 

@@ -43,7 +43,8 @@ class Decoding:
         if code:
             raise invalid("the clip could not be decoded within the limits: send 3 to 10 s of speech", "audio_sample")
         with np.load(io.BytesIO(out), allow_pickle=False) as arrays:
-            return Reference(arrays["crops"], arrays["lengths"], tuple(arrays["warnings"].tolist()))
+            warnings, frames = tuple(arrays["warnings"].tolist()), int(arrays["frames"])
+            return Reference(arrays["crops"], arrays["lengths"], warnings, frames)
 
 
 async def run_apart(module: str, words: list[str], clip: bytes) -> tuple[int, bytes, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from myxtts.data.pipeline import Feed
 from myxtts.errors import ConfigError, MyXTTSError, SpeechError, TrainingError
-from myxtts.evaluation.clip import REAL, SYNTHETIC, Scores, Sentence, Sound
+from myxtts.evaluation.clip import SYNTHETIC, Scores, Sentence, Sound
 from myxtts.evaluation.evaluate import evaluate
 from myxtts.evaluation.judges import JUDGES, find_judges
 from myxtts.evaluation.measures import MEASURES
@@ -20,20 +20,13 @@ from myxtts.inference.reference import Reference, load_reference
 from myxtts.inference.synthesizer import Synthesizer
 from myxtts.inference.vocoder import DEFAULT_VOCODER, find_vocoder
 from myxtts.models.description import ModelDescription, find_checkpoint
+from myxtts.training.complaints import SENTENCES, complaints_of
 from myxtts.training.optimiser import Adam
 from myxtts.training.validate import METRIC
 
-# By how much a voice may fall below what it was started from before it is said: a few sentences are told apart no
-# better. Characters count where there are no words between spaces.
-_WORSE = {"similarity": 0.02, "wer": 0.05, "cer": 0.03}
-# A recogniser that gets more of the recordings' own characters wrong does not know the language: Whisper base has 0.49
-# for Persian, 0.87 for Hindi, and 0.15 at most for the languages that it knows (recipes/many_voices/understood.py).
-_MOST_MISHEARD = 0.25
 # What keeps judges from hearing: their packages are strangers'.
 CANNOT_HEAR = (MyXTTSError, OSError, RuntimeError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError,
                ImportError, MemoryError, tf.errors.OpError)  # fmt: skip
-GUARDS = tuple(dict.fromkeys(MEASURES[name].judge for name in _WORSE))  # the judges that it is said by
-SENTENCES = 16  # about 2 CPU-seconds of judges each when the recordings are new to them, a third of it afterwards
 _OTHERS = 4 * SENTENCES  # of speakers whom only --val-data has: this many clips, or half of it, show and compare them
 
 
@@ -61,6 +54,7 @@ class Judging:
         self._details = cache, np.sort(spoken), others, SENTENCES, train.caches[0] if known else cache
         self._model, self._synthesizer = model, Synthesizer(model, reference)
         first = self._subject(self._synthesizer)
+        self._sentences = first.sentences
         if not first.sentences:
             raise SpeechError("no sentence is held back of a speaker who has another clip to be shown by")
         self.judges, self.missing = find_judges(None, first.gallery, first.languages, among=among)
@@ -72,7 +66,7 @@ class Judging:
         """Of the averaged weights; where fine-tuning has made them worse than what it started from, that is said."""
         with optimiser.averaged():
             scores = self._hear(self._synthesizer)
-        complaints = list(_complaints(scores, self.start))
+        complaints = complaints_of(scores, self.start, self._sentences)
         self.is_worse = bool(complaints)
         for complaint in complaints:
             self._say(f"{complaint}, which makes the voice worse: check the recordings and their texts, or train for "
@@ -93,19 +87,6 @@ class Judging:
             return subject.speak(sentence, self._vocoder)
 
         return evaluate(speak, subject.sentences, self.judges, self._vocoder).scores
-
-
-def _complaints(scores: Scores, start: Scores) -> Iterator[str]:
-    """What a voice has lost of what it was started from, as far as the judges know the language."""
-    misheard = scores.get("cer", {}).get(REAL, 0.0) > _MOST_MISHEARD
-    for name, much in _WORSE.items():
-        if misheard and name in ("wer", "cer"):
-            continue
-        now, before = as_metric(name, scores), as_metric(name, start)
-        words = name == "cer" and "wer" in scores  # which say it already
-        if now is not None and before is not None and now > before + much and not words:
-            values = (of_metric(name, metric) for metric in (now, before))
-            yield "{} is {:.2f} and was {:.2f} before this training".format(MEASURES[name].title, *values)
 
 
 def _as_by_itself(model: Any, start: str) -> Synthesizer:

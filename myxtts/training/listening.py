@@ -16,8 +16,9 @@ from myxtts.errors import TrainingError
 from myxtts.evaluation.clip import Scores
 from myxtts.files import write_whole
 from myxtts.models.description import ModelDescription
+from myxtts.training.complaints import GUARDS
 from myxtts.training.copies import Copies
-from myxtts.training.judging import CANNOT_HEAR, GUARDS, Judging, check_is_heard, held_back
+from myxtts.training.judging import CANNOT_HEAR, Judging, check_is_heard, held_back
 from myxtts.training.run_log import START_SCORES
 from myxtts.training.samples import Samples
 from myxtts.training.start_from import starts_from_another

@@ -38,6 +38,10 @@ def starts_from_another(training: TrainingConfig) -> bool:
 def for_fine_tuning(config: XTTSConfig, start: str, cache: Cache) -> XTTSConfig:
     """Where nothing was given, what suits a model that can already speak; its size is that model's."""
     known = ModelDescription.load(find_checkpoint(start))
+    if not _same_kind(known, cache):
+        reads = known.tokens.get("kind")
+        log.warning("%s reads %s and these texts are %s, so that this voice learns to read anew: pack with "
+                    "data.text_tokens=%s", start, reads, _kind(cache), reads)  # fmt: skip
     size, suits = known.size, FINE_TUNING | (KEPT if _same_kind(known, cache) else {})
     if "size" in config.model.given and config.model.size != size:
         raise ConfigError(
@@ -65,12 +69,18 @@ def settle_start(config: XTTSConfig, cache: Cache, own: str | None = None, begin
 
 
 def _same_kind(known: ModelDescription, cache: Cache) -> bool:
-    return bool(cache.body["settings"]["tokens"]["kind"] == known.tokens.get("kind"))
+    return _kind(cache) == known.tokens.get("kind")
+
+
+def _kind(cache: Cache) -> str:
+    return str(cache.body["settings"]["tokens"]["kind"])
 
 
 def _wants_base(config: XTTSConfig, cache: Cache) -> bool:
     """Little speech does. Where the base voice does not fit, that is said: such a voice hardly learns to read."""
     if _hours(cache) >= BASE_HOURS:
+        log.info("%.1f h of speech: this voice begins from nothing (--from base starts from the base voice)",
+                 _hours(cache))  # fmt: skip
         return False
     if misfit := _why_not_base(config, cache):
         log.warning("%.1f h of speech are little and this voice begins from nothing, because %s (or mean it, with "
@@ -80,7 +90,7 @@ def _wants_base(config: XTTSConfig, cache: Cache) -> bool:
 
 def _why_not_base(config: XTTSConfig, cache: Cache) -> str:
     """What keeps data from the base voice, and the cure; empty if nothing does."""
-    base, kind = ModelDescription.load(shipped(BASE)), cache.body["settings"]["tokens"]["kind"]
+    base, kind = ModelDescription.load(shipped(BASE)), _kind(cache)
     if not _same_kind(base, cache):
         wanted, reads = base.tokens["kind"], espeak.is_installed() or voices.version_of_lists()
         needs = "" if reads else f"run {install_command('phonemes')}, then "

@@ -46,6 +46,24 @@ def test_a_manifest_with_speakers(tmp_path):
     assert {person.language for person in people} == {""}
 
 
+def test_hidden_files_are_no_recordings(tmp_path):
+    for name in ("anna", "ben"):
+        write(tmp_path / name / "1.wav")
+        (tmp_path / name / "._1.wav").write_bytes(b"what macOS leaves")
+    assert lengths(find_people(tmp_path)) == {"anna": 1, "ben": 1}
+
+
+def test_a_language_that_is_none_counts_as_not_named(tmp_path, caplog):
+    pytest.importorskip("espeakng_loader")
+    for name in ("a", "b"):
+        write(tmp_path / f"{name}.wav")
+    lines = "audio,text,speaker,language\na.wav,One.,anna,English\nb.wav,Mi.,zam,nonesuch\n"
+    (tmp_path / "voices.csv").write_text(lines, encoding="utf-8")
+    languages = {person.name: person.language for person in find_people(tmp_path)}
+    assert languages == {"anna": "English", "zam": ""}
+    assert "names the language 'nonesuch', which eSpeak does not know" in caplog.text
+
+
 def test_rows_of_a_manifest_that_cannot_be_read_are_said(tmp_path, caplog):
     for name in ("a", "b"):
         write(tmp_path / f"{name}.wav")
@@ -81,10 +99,12 @@ def test_what_is_no_folder_of_voices_is_said(tmp_path):
     with pytest.raises(SpeechError, match="not a folder of voices"):
         find_people(tmp_path / "nowhere")
     write(tmp_path / "anna_1.wav")
-    with pytest.raises(SpeechError, match="found 1 voices .* expected at least 2"):
+    with pytest.raises(SpeechError, match="found one voice, anna, in .* expected at least 2"):
         find_people(tmp_path)
     (tmp_path / "ben_1.wav").write_bytes(b"nothing")
-    with pytest.raises(SpeechError, match="ben_1.wav, a recording of the voice 'ben', cannot be used: .*3 to 10 s"):
+    with pytest.raises(
+        SpeechError, match="ben_1.wav, a recording of the voice 'ben', cannot be used: .*give speech as wav"
+    ):
         find_people(tmp_path)
 
 

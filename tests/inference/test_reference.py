@@ -1,6 +1,7 @@
 """A reference that is no speech is said to be none; speech is not doubted."""
 
 import logging
+import os
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ NO_SPEECH = {
     "noise": 0.1 * np.random.default_rng(0).normal(size=len(TIMES)),
     "a chord": sum(0.1 * np.sin(2 * np.pi * pitch * TIMES) for pitch in (220, 277, 330, 440)),
     "the noise of a microphone": 2e-4 * np.random.default_rng(1).normal(size=len(TIMES)),
+    "clapping": 0.3 * np.random.default_rng(2).normal(size=len(TIMES)) * SYLLABLES**4,
 }
 
 
@@ -55,6 +57,39 @@ def test_syllables_and_pauses_are_speech_enough(read, caplog):
         reference = read(0.1 * voice * SYLLABLES)
     assert not caplog.records
     assert not reference.warnings
+
+
+@pytest.mark.parametrize("gain", [1.0, 0.003])
+def test_speech_is_not_doubted_however_quiet(gain, read):
+    speech, _ = soundfile.read(HELLO, dtype="float32")
+    assert not read(gain * speech).warnings
+
+
+def test_speech_with_some_noise_is_not_doubted(read):
+    speech, _ = soundfile.read(HELLO, dtype="float32")
+    noise = np.random.default_rng(6).normal(size=len(speech)) * 0.1 * speech.std()  # 20 dB below
+    assert not read(speech + noise).warnings
+
+
+def test_what_is_no_recording_says_what_it_is(tmp_path):
+    model = ModelDescription(token_table=[*SPECIALS, "a"], languages=["en-us"], tokens={}, audio={})
+    os.mkfifo(tmp_path / "pipe.wav")  # nobody writes into it
+    (tmp_path / "empty.wav").touch()
+    (tmp_path / "phone.m4a").write_bytes(b"\0\0\0\x18ftypM4A ")
+    for name, says in [
+        ("", "is a folder: give a recording"),
+        ("pipe.wav", "is no regular file"),
+        ("empty.wav", "it is empty; give speech as wav, flac, mp3 or ogg"),
+        ("phone.m4a", r"Format not recognised; give speech as wav, .*ffmpeg -i"),
+    ]:
+        with pytest.raises(SpeechError, match=says):
+            read_references(tmp_path / name, model)
+
+
+def test_the_frames_that_were_read_count_once(read):
+    reference = read(0.1 * sum(np.sin(2 * np.pi * 120 * n * TIMES) / n for n in range(1, 20)))
+    assert reference.frames == pytest.approx(4 * RATE / 256, abs=2)
+    assert reference.lengths.sum() > reference.frames  # crops overlap
 
 
 def test_tones_that_stay_are_music(read, caplog):

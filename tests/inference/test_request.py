@@ -33,6 +33,11 @@ WRONG = {
     "no folder": (["Hi.", "-o", "nowhere/out.wav"], "there is no folder nowhere"),
     "a folder": (["Hi.", "-o", "folder.wav"], "there is a folder of that name"),
     "read-only": (["Hi.", "-o", "/proc/out.wav"], "cannot write in /proc"),  # for root too
+    "its own voice": (
+        ["Hi.", "--voice", "silent.wav", "-o", "folder.wav/../silent.wav"],
+        "would replace what it is made from",
+    ),
+    "a language of nobody": (["Hi.", "--language", "nonesuch"], "speaks en-us, de, not nonesuch: choose one of those"),
     "model": (["Hi.", "--model", "nowhere"], "nowhere is not a folder"),
 }
 CLIPS = ("silent.wav", "short.wav", "long.wav")

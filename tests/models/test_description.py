@@ -45,6 +45,14 @@ def test_a_model_of_before_does_not_follow_pitch_and_knows_no_reach(tmp_path):
     assert not resumed.follows_pitch
 
 
+def test_data_that_is_read_otherwise_does_not_continue_a_run(tmp_path):
+    phonemes, letters = (describe(tokens={"kind": kind}) for kind in ("phonemes", "characters"))
+    with pytest.raises(
+        CheckpointError, match="trained on phonemes and this data is packed as characters: pack it with"
+    ):
+        letters.check_continues(phonemes, tmp_path)
+
+
 def test_a_model_of_before_asks_to_name_nobody(tmp_path):
     describe(attribution=["recordings of one (CC-BY 3.0)"]).save(tmp_path)
     assert ModelDescription.load(tmp_path).attribution == ["recordings of one (CC-BY 3.0)"]

@@ -104,7 +104,7 @@ def test_a_last_step_that_is_judged_the_best_stays_the_best(cache, tmp_path, mar
 
 @pytest.mark.slow
 def test_a_run_that_makes_its_start_worse_says_so(cache, tmp_path, marks, capsys, monkeypatch):
-    monkeypatch.setattr("myxtts.training.judging._WORSE", {"distillmos": 0.1})
+    monkeypatch.setattr("myxtts.training.complaints.WORSE", {"distillmos": 0.1})
     marks += [3.0]
     train(cache, tmp_path / "start", marks, steps=2)
     capsys.readouterr()

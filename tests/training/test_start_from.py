@@ -123,15 +123,18 @@ def phonemes(voice_cache) -> Cache:
     return cache
 
 
-@pytest.mark.parametrize(("hours", "said"), [(1.9, "1.9 h of speech are little: starting from the base"), (2.1, "")])
-def test_less_than_two_hours_start_from_the_base_and_that_is_said(phonemes, caplog, hours, said):
+@pytest.mark.parametrize(("hours", "base", "said"), [
+    (1.9, "base", "1.9 h of speech are little: starting from the base"),
+    (2.1, None, "2.1 h of speech: this voice begins from nothing (--from base starts from the base"),
+])  # fmt: skip
+def test_less_than_two_hours_start_from_the_base_and_that_is_said(phonemes, caplog, hours, base, said):
     frames = phonemes.columns["n_frames"]
     longer = {**phonemes.columns, "n_frames": frames * (hours * 3600 * SAMPLE_RATE / HOP_SAMPLES / frames.sum())}
     phonemes.columns = longer
     with caplog.at_level("INFO"):
         settled = settle_start(XTTSConfig(), phonemes)
-    assert settled.training.start_from == ("base" if said else None)
-    assert (said or "nothing is said") in (caplog.text or "nothing is said")
+    assert settled.training.start_from == base
+    assert said in caplog.text
 
 
 def test_who_wants_to_begin_from_nothing_is_told_nothing(phonemes, caplog):
@@ -158,6 +161,14 @@ def test_characters_begin_from_nothing_and_that_is_said(voice_cache, caplog, mon
     assert "its texts are characters and the base voice reads phonemes" in caplog.text
     assert "pack with data.text_tokens=phonemes" in caplog.text
     assert ("run pip install" in caplog.text) != installed
+
+
+def test_a_start_that_reads_something_else_is_said_to(voice_cache, caplog):
+    config = XTTSConfig()
+    config.training.give({"start_from": "base"}, "--from")
+    assert settle_start(config, Cache(voice_cache)).training.start_share == 0
+    assert "base reads phonemes and these texts are characters" in caplog.text
+    assert "pack with data.text_tokens=phonemes" in caplog.text
 
 
 @pytest.mark.parametrize("start", [None, "scratch"])
