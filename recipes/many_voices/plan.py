@@ -43,11 +43,13 @@ def held_out_clips(voices: Sequence[str]) -> Iterator[Clip]:
 
 
 def seen_clips(voices: Sequence[str]) -> Iterator[Clip]:
-    """Held-out English sentences, over again when all were said."""
+    """Held-out English sentences, over again when all were said; a British voice speaks its own English."""
     texts = itertools.cycle(held_out("en"))
     for voice in voices:
+        own = own_language(voice)
         for number in range(SEEN_CLIPS):
-            yield Clip(f"{voice}-{number}", next(texts), speaker_of(voice), "en-us", "kokoro")
+            language = own if own.startswith("en") else "en-us"
+            yield Clip(f"{voice}-{number}", next(texts), speaker_of(voice), language, "kokoro")
 
 
 def _cohort(sampled: Sequence[str], number: int) -> Sequence[str]:
