@@ -46,7 +46,9 @@ def add(verbs: Any) -> None:
                              "(default: all that are installed)")  # fmt: skip
     parser.add_argument("--whisper", metavar="DIR", type=Path,
                         help="weights of faster-whisper, to listen with them in every language")  # fmt: skip
-    parser.add_argument("--language", metavar="CODE", help="with --voices (default: as in say)")
+    parser.add_argument(
+        "--language", metavar="CODE", help="with --voices (default: the one that most of the recordings are in)"
+    )
     parser.add_argument("--vocoder", metavar="NAME|DIR", help="as in say")
     parser.add_argument("--plot", metavar="FILE.png", type=Path,
                         help="draw one sentence, spoken above real; with --voices who sounds like whom")  # fmt: skip

@@ -84,7 +84,8 @@ def _checked(arguments: argparse.Namespace, text: str, folder: Path) -> tuple[An
 
 def _keep_inputs(arguments: argparse.Namespace) -> None:
     for given in (*(arguments.voice or ()), arguments.file, arguments.lexicon):
-        if given is not None and given.exists() and arguments.output.exists() and given.samefile(arguments.output):
+        if given is not None and os.path.exists(given) and os.path.exists(arguments.output) \
+                and given.samefile(arguments.output):  # fmt: skip
             raise UsageError(f"-o {arguments.output} would replace what it is made from: choose another name")
 
 

@@ -21,15 +21,16 @@ from myxtts.corpus.utterance import Utterance
 from myxtts.errors import RowError, SpeechError, TextError
 from myxtts.evaluation.clip import Audio, Sentence
 from myxtts.evaluation.judges import Similarity
-from myxtts.features import voices
+from myxtts.features import espeak
 from myxtts.features.audio import AudioSettings, load_clip, to_float
-from myxtts.features.languages import family_of, resolve_language
+from myxtts.features.languages import family_of, resolve_language, tag_of
 from myxtts.inference.reference import MOST_SECONDS, why_unusable
 
 log = logging.getLogger(__name__)
 
 _SOUNDS = frozenset({".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a"})
 _MANIFESTS = frozenset({".csv", ".tsv", ".jsonl"})
+_CODE = re.compile("[a-z]{2,3}(-.*)?")
 _GALLERY_CLIPS = 4
 _SETTINGS = AudioSettings(min_seconds=0.0, max_seconds=MOST_SECONDS)
 
@@ -61,13 +62,13 @@ def _files(place: Path) -> tuple[dict[str, list[Path]], dict[Path, str]]:
     """The recordings of each voice, and the language of each that a manifest names."""
     if not place.exists():
         raise SpeechError(f"{place} is not a folder of voices")
-    manifests = [place] if place.is_file() else [path for path in sorted(place.iterdir()) if path.suffix in _MANIFESTS]
+    manifests = [place] if place.is_file() else [path for path in _shown(place) if path.suffix in _MANIFESTS]
     if manifests:
         rows = _usable(manifests[0])
         named = _languages(manifests[0], {row.language for row in rows})
         languages = {Path(row.audio): named[row.language] for row in rows}
         return _group((row.speaker, Path(row.audio)) for row in rows), languages
-    folders = {folder.name: _sounds(folder) for folder in sorted(place.iterdir()) if folder.is_dir()}
+    folders = {folder.name: _sounds(folder) for folder in _shown(place) if folder.is_dir()}
     if any(folders.values()):
         return folders, {}
     return _group((re.split("[_-]", path.stem)[0], path) for path in _sounds(place)), {}
@@ -75,15 +76,16 @@ def _files(place: Path) -> tuple[dict[str, list[Path]], dict[Path, str]]:
 
 def _languages(manifest: Path, names: Iterable[str]) -> dict[str, str]:
     """Each as it is, but for those that are none: a voice of such a language is not one of another language."""
-    unknown = [name for name in sorted(names) if name and voices.version() and not _is_language(name)]
+    unknown = [name for name in sorted(names) if name and espeak.is_installed() and not _is_language(name)]
     for name in unknown:
         log.warning("%s names the language '%s', which eSpeak does not know: it counts as not named", manifest, name)
     return {name: "" if name in unknown else name for name in names}
 
 
 def _is_language(name: str) -> bool:
+    """Those that eSpeak knows, and whatever else looks like a code: models of characters speak any language."""
     try:
-        return bool(resolve_language(name))
+        return bool(_CODE.fullmatch(tag_of(name)) or resolve_language(name))
     except TextError:
         return False
 
@@ -105,9 +107,12 @@ def _group(named: Iterable[tuple[str, Path]]) -> dict[str, list[Path]]:
 
 
 def _sounds(folder: Path) -> list[Path]:
-    """Without hidden ones, such as macOS leaves beside each file on a stick."""
-    found = (path for path in folder.iterdir() if not path.name.startswith("."))
-    return sorted(path for path in found if path.suffix.lower() in _SOUNDS)
+    return [path for path in _shown(folder) if path.suffix.lower() in _SOUNDS]
+
+
+def _shown(folder: Path) -> list[Path]:
+    """Without hidden files, such as macOS leaves beside each file on a stick."""
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def _person(name: str, paths: Sequence[Path], language: str) -> Person:

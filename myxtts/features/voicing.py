@@ -11,9 +11,9 @@ from myxtts.features.mel import SAMPLE_RATE
 
 _FRAME, _HOP = 1024, 512  # 46 ms: three periods of the lowest voice
 _LOWEST_HZ, _HIGHEST_HZ = 60, 400
-_MOST_FRAMES = 2600  # a minute is enough
+_MOST_FRAMES = 2600  # of a longer clip than a minute every second, third ... is enough
 _FLOOR = 1e-4  # below the loudest frame, 80 dB, all is silence
-_LOUD = 0.1  # of the level that a twentieth of the frames exceeds
+_LOUD, _LOUDER = 0.1, 0.03  # of the level that a twentieth of the frames exceeds; of the loudest, if few speak
 _PERIODIC = 0.5  # of a frame's energy, that a period later is there again
 
 
@@ -26,11 +26,12 @@ def signs_of_speech(samples: NDArray[np.int16]) -> Signs:
     """Of a clip at 22,050 Hz, however quiet it is."""
     if len(samples) < _FRAME:
         samples = np.pad(samples, (0, _FRAME - len(samples)))
-    frames = np.lib.stride_tricks.sliding_window_view(samples, _FRAME)[::_HOP][:_MOST_FRAMES].astype(np.float32)
+    frames = np.lib.stride_tricks.sliding_window_view(samples, _FRAME)[::_HOP]
+    frames = frames[:: -(-len(frames) // _MOST_FRAMES)].astype(np.float32)
     frames = frames - frames.mean(axis=1, keepdims=True)
     level = np.sqrt(np.square(frames).mean(axis=1))
     level = np.maximum(level, _FLOOR * max(float(level.max()), 1.0))
-    loud = level > _LOUD * np.percentile(level, 95)
+    loud = level > max(_LOUD * float(np.percentile(level, 95)), _LOUDER * float(level.max()))
     return Signs(float(np.log(level).std()), float(_is_periodic(frames[loud]).mean()))
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from myxtts.errors import RowError, SpeechError, TextError
 from myxtts.features import phonemes, voices
-from myxtts.features.alphabets import letters_of_language, letters_of_text, name_of
+from myxtts.features.alphabets import language_of, letters_of_language, letters_of_text, name_of
+from myxtts.features.languages import tag_of
 from myxtts.features.letters import clean
 from myxtts.features.lexicon import Lexicon
 from myxtts.features.text import SPECIALS, TextFrontend, resolve_language
@@ -59,13 +60,10 @@ class Script:
 
     def language_of(self, text: str) -> int:
         """Where nobody names one: the main language, or the first that is written in the text's letters."""
-        letters = letters_of_text(text)
-        if letters is None or letters == letters_of_language(self._main):
-            return self.language(None)
-        fitting = [n for n, language in enumerate(self.languages) if letters_of_language(language) == letters]
-        if fitting:
-            _log.info("the text is in %s letters: spoken as %s", name_of(letters), self.languages[fitting[0]])
-        return fitting[0] if fitting else self.language(None)
+        name = language_of(text, self.languages, self._main)
+        if name != self._main:
+            _log.info("the text is in %s letters: spoken as %s", name_of(str(letters_of_text(text))), name)
+        return self.language(name)
 
     def _nearest(self, name: str) -> int | None:
         """The same language by another name, or that of another region, which is said."""
@@ -75,7 +73,7 @@ class Script:
             if voices.version() is None:  # eSpeak would know
                 raise
             return None
-        resolved = [self._resolve(language) for language in self.languages]
+        resolved = [self._resolved(language) for language in self.languages]
         tag = wanted
         while tag:
             if tag in resolved:
@@ -85,6 +83,13 @@ class Script:
         if family:
             _log.info("this model speaks %s, not %s: spoken as that", self.languages[family[0]], wanted)
         return family[0] if family else None
+
+    def _resolved(self, language: str) -> str:
+        """One of the model's own, which may need eSpeak where another is asked for that does not."""
+        try:
+            return self._resolve(language)
+        except SpeechError:
+            return tag_of(language)
 
     def _resolve(self, name: str) -> str:
         if self._frontend.kind == "characters":
@@ -116,8 +121,10 @@ class Script:
         return lines
 
     def _doubt_letters(self, text: str, language: str) -> None:
-        letters = letters_of_text(text)
-        if letters is not None and letters != letters_of_language(language):
+        if self._frontend.kind == "characters":  # it was trained on just these letters, or leaves them out
+            return
+        letters, usual = letters_of_text(text), letters_of_language(language)
+        if letters is not None and usual not in (None, letters):
             _log.warning("the text is in %s letters and is read as %s: choose its language, if it is one of %s",
                          name_of(letters), language, ", ".join(self.languages))  # fmt: skip
 

@@ -16,6 +16,7 @@ import socket
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
+from myxtts.features.alphabets import language_of, letters_of_text
 from myxtts.features.mel import SAMPLE_RATE
 from myxtts.inference.longform import split_text
 from myxtts.inference.speech import NOTE
@@ -97,30 +98,39 @@ class _Talk:
             self._order, self._text = self._order_of(data), ""
         elif kind == "synthesize-chunk" and self._order is not None:
             self._text += _text_of(data, self._most_chars)
-            await self._speak_ready(self._order)
+            await self._speak_ready()
         elif kind == "synthesize-stop" and self._order is not None:
-            await self._speak_rest(self._order)
+            await self._speak_rest()
         elif kind == "synthesize" and self._order is None:  # during a stream it repeats the text, for older servers
             order = self._order_of(data)
             await self._speak(order._replace(text=_text_of(data, self._most_chars)))
             await self._end()
 
-    async def _speak_ready(self, order: Order) -> None:
+    async def _speak_ready(self) -> None:
         """All but the last sentence, which may go on."""
         pieces = split_text(self._text)
         cut = self._text.rfind(pieces[-1].text) if len(pieces) > 1 else 0
         if cut > 0:
             ready, self._text = self._text[:cut], self._text[cut:]
-            await self._speak(order._replace(text=ready))
+            await self._speak(self._ordered(ready))
         if len(self._text) > self._most_chars:
             raise invalid(f"a sentence has more than {self._most_chars} characters: send shorter ones")
 
-    async def _speak_rest(self, order: Order) -> None:
+    async def _speak_rest(self) -> None:
+        rest = self._ordered(self._text)
         self._order = None
         if self._text.strip():
-            await self._speak(order._replace(text=self._text))
+            await self._speak(rest)
         await self._end()
         await self._send("synthesize-stopped", {})
+
+    def _ordered(self, text: str) -> Order:
+        """A piece of the text that is coming. One language for all of it: that of the first letters."""
+        assert self._order is not None
+        if self._order.language is None and letters_of_text(text):
+            known = self._speaking.served.find(self._order.model).description
+            self._order = self._order._replace(language=language_of(text, known.languages, known.main_language))
+        return self._order._replace(text=text)
 
     async def _speak(self, order: Order) -> None:
         self._speaking.check(order)

@@ -39,12 +39,12 @@ class Best:
 
     def state(self) -> dict[str, Any]:
         lowest = self._lowest if math.isfinite(self._lowest) else None
-        return {"best_by": self.by, "lowest": lowest, "worse_in_a_row": self.worse_in_a_row,
+        return {"best_by": self.by, "lowest": lowest, "worse_in_a_row": self.worse_in_a_row, "rated": self._rated,
                 "worse_than_start": self._hearing.worse_in_a_row}  # fmt: skip
 
     def restore(self, state: dict[str, Any], best: tuple[int, float] | None) -> None:
         """`best`: the best checkpoint there is, for states from before the lowest was kept."""
         lowest = state.get("lowest", best and best[1])
         self._lowest = math.inf if lowest is None else float(lowest)
-        self.worse_in_a_row = int(state["worse_in_a_row"])
+        self.worse_in_a_row, self._rated = int(state["worse_in_a_row"]), int(state.get("rated", -1))
         self._hearing.worse_in_a_row = int(state.get("worse_than_start", 0))

@@ -45,7 +45,7 @@ class Hearing:
                 raise
             log.debug("why the judges could not hear", exc_info=True)
             self._deaf = True
-            recorder.say(f"step {step}: the judges could not hear this voice: {error}")
+            recorder.say(f"step {step}: the judges could not hear this voice, so validation alone decides: {error}")
             return {}
         recorder.evaluation(step, scores)
         self._heard, self._deaf = step, False

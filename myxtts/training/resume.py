@@ -51,13 +51,15 @@ def with_settings_of(run: Path, config: XTTSConfig) -> XTTSConfig:
 
 def check_start(run: Path, before: XTTSConfig | None, config: XTTSConfig) -> None:
     """A run that began from nothing cannot be resumed from another model, nor the other way round."""
-    if before is None or starts_from_another(before.training) == starts_from_another(config.training):
+    given = config.training.start_from
+    if before is None or given is None or starts_from_another(before.training) == starts_from_another(config.training):
         return
     began = (
         f"started from {before.training.start_from}" if starts_from_another(before.training) else "began from nothing"
     )
-    raise ConfigError(f"{run} {began}, and is resumed: leave --from {config.training.start_from} out, choose another "
-                      "--run, or start over with --reset")  # fmt: skip
+    by = config.training.given.get("start_from", "training.start_from")
+    raise ConfigError(f"{run} {began}, and is resumed: leave {by} {given} out, choose another --run, or start over "
+                      "with --reset")  # fmt: skip
 
 
 def as_before(before: XTTSConfig | None, config: XTTSConfig, suited: XTTSConfig) -> XTTSConfig:

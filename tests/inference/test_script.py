@@ -12,12 +12,26 @@ from myxtts.models.description import ModelDescription
 LANGUAGES = ["en-gb", "en-us", "pt-br", "ru", "fa", "hi"]
 
 
+def script_of(languages, main, kind="characters"):
+    letters = "abcdefghijklmnopqrstuvwxyzйкапривет你好سلام"
+    tokens = TextFrontend(kind=kind).settings()
+    table = [*SPECIALS, *dict.fromkeys(" .,!?" + letters)]
+    return Script(ModelDescription(token_table=table, languages=languages, main_language=main, tokens=tokens))
+
+
 @pytest.fixture
 def script():
-    letters = "abcdefghijklmnopqrstuvwxyzйкапривет你好سلام"
-    tokens = TextFrontend(kind="characters").settings()
-    table = [*SPECIALS, *dict.fromkeys(" .,!?" + letters)]
-    return Script(ModelDescription(token_table=table, languages=LANGUAGES, main_language="en-us", tokens=tokens))
+    return script_of(LANGUAGES, "en-us")
+
+
+@pytest.mark.parametrize(("main", "text"), [
+    ("sr", "Dobar dan."), ("sr", "Привет."), ("mn", "Привет."), ("ku", "سلام"), ("nonesuch", "Привет."),
+])  # fmt: skip
+def test_a_language_of_several_or_unknown_letters_keeps_its_texts(main, text, caplog):
+    script = script_of([*LANGUAGES, main], main)
+    assert script.languages[script.language_of(text)] == main
+    make_request(script, text)
+    assert "letters" not in caplog.text
 
 
 @pytest.mark.parametrize(("text", "language"), [
@@ -34,13 +48,22 @@ def test_which_language_was_chosen_is_said(script, caplog):
     assert caplog.messages == ["the text is in Cyrillic letters: spoken as ru"]
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "letters"), [("Привет.", "en-us", "Cyrillic"), ("你好 a", None, "Chinese or J")]
-)
-def test_letters_of_another_language_are_doubted(script, caplog, text, language, letters):
+@pytest.mark.parametrize(("language", "text"), [("en-us", "Привет."), (None, "你好 a")])
+def test_a_model_of_letters_has_learnt_those_that_it_has_learnt(script, caplog, language, text):
     make_request(script, text, language=language)
-    assert f"the text is in {letters}" in caplog.text
-    assert "is read as en-us: choose its language, if it is one of en-gb, en-us, pt-br" in caplog.text
+    assert "is read as" not in caplog.text
+
+
+@pytest.mark.parametrize(("text", "language", "letters"), [
+    ("Привет, a.", "en-us", "Cyrillic"), ("你好", None, "Chinese or Japanese"), ("Hi.", "fa", "Latin"),
+])  # fmt: skip
+def test_letters_of_another_language_are_doubted(caplog, text, language, letters):
+    pytest.importorskip("espeakng_loader")
+    make_request(script_of(LANGUAGES, "en-us", "phonemes"), text, language=language)
+    read = (
+        f"the text is in {letters} letters and is read as {language or 'en-us'}: choose its language, if it is one of"
+    )
+    assert f"{read} en-gb, en-us, pt-br, ru, fa, hi" in caplog.text
 
 
 @pytest.mark.parametrize(("asked", "spoken"), [
@@ -58,7 +81,8 @@ def test_another_language_is_refused(script, asked):
 
 
 @pytest.mark.parametrize(("language", "letters"), [
-    ("fa", "ARABIC"), ("Persian", "ARABIC"), ("sr", "CYRILLIC"), ("ja", "CJK"), ("en-us", "LATIN"), ("vi", "LATIN"),
+    ("fa", "ARABIC"), ("Persian", "ARABIC"), ("fa-IR", "ARABIC"), ("sr", None), ("ru-latn", None),
+    ("mn", None), ("ja", "CJK"), ("en-us", "LATIN"), ("vi", "LATIN"),
 ])  # fmt: skip
 def test_languages_have_letters(language, letters):
     pytest.importorskip("espeakng_loader")
@@ -66,7 +90,8 @@ def test_languages_have_letters(language, letters):
 
 
 @pytest.mark.parametrize(("text", "letters"), [
-    ("", None), ("!? 5", None), ("naïve Straße", "LATIN"), ("東京タワーへ", "CJK"), ("سلام world دنیا", "ARABIC"),
+    ("", None), ("!? 5", None), ("naïve Straße", "LATIN"), ("東京タワーへ", "CJK"), ("ＡＢＣ", "LATIN"),
+    ("سلام world دنیا", "ARABIC"),
 ])  # fmt: skip
 def test_texts_have_letters(text, letters):
     assert letters_of_text(text) == letters
