@@ -208,7 +208,7 @@ def test_guards_that_fall_ill_let_validation_choose(guarded, monkeypatch, capsys
     monkeypatch.setattr("myxtts.training.judging.Judging.run", ill)
     run, summary = guarded(0.8, steps=4, validation_steps=1)
     said = capsys.readouterr().err
-    assert "step 3: the judges could not hear this voice: module 'numpy' has no attribute 'float'" in said
+    assert "step 3: the judges could not hear this voice, so validation alone decides: module 'numpy' has no" in said
     assert "no step was as good" not in said
     assert summary["best"]["step"] in (3, 4)
 
