@@ -14,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,11 +46,20 @@ def main() -> None:
     arguments = _arguments()
     judges, work = arguments.judges, arguments.work
     work.mkdir(parents=True, exist_ok=True)
+    _print(first_wav_bars(judges, work))
     bars = {"seen": seen_bars, "unseen": unseen_bars, "strangers": lambda heard: across_bars(heard, judges)}
     for name, of in bars.items():
         _print(of(_evaluate_voices(name, judges, work)))
     for minutes in PERSON_MINUTES:
         _print(tuned_bars(f"{minutes} minutes of a person", _fine_tune(minutes, judges, work, arguments.minutes)))
+
+
+def first_wav_bars(judges: Path, work: Path) -> Iterator[Bar]:
+    """A command of its own, in the voice of a clip, as after an installation."""
+    clip = json.loads((judges / "unseen.jsonl").read_text(encoding="utf-8").splitlines()[0])["audio"]
+    started = time.perf_counter()
+    _myxtts("say", "Good morning.", "--voice", judges / clip, "-o", work / "first.wav")
+    yield Bar("from an installation to the first wav, seconds", time.perf_counter() - started, 60.0, at_most=True)
 
 
 def seen_bars(heard: Heard) -> Iterator[Bar]:

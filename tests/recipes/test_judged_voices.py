@@ -151,7 +151,7 @@ def spoken_row(speaker, wer):
 def test_a_table_says_which_bar_is_met(run):
     _, table = run()
     verdicts = [line.split()[-1] for line in table]
-    assert len(table) == 3 + 4 + 2 + 3 * 3
+    assert len(table) == 1 + 3 + 4 + 2 + 3 * 3
     missed = ["seen voices: the right one of 20", "unseen voices: word error rate", "across languages: word error rate"]
     for line, verdict in zip(table, verdicts, strict=True):
         assert verdict == ("MISSED" if line.startswith(tuple(missed)) else "met")
@@ -170,8 +170,8 @@ def test_a_person_is_judged_by_sentences_that_chose_no_checkpoint(run):
 def test_what_was_heard_is_not_heard_again(run):
     _, first = run()
     commands, again = run()
-    assert commands == []
-    assert again == first
+    assert [command.split()[0] for command in commands] == ["say"]
+    assert again[1:] == first[1:]
 
 
 def test_a_folder_without_voices_names_the_command_that_makes_them(monkeypatch, tmp_path, capsys):
