@@ -10,7 +10,7 @@ DEMO := demo
 .PHONY: help setup demo test test-all check format bench docs gpu-check lock clean
 
 help:
-	@echo "make demo    make a corpus, pack it, train a voice on it, let it speak (about 12 minutes after installation)"
+	@echo "make demo    make a corpus, pack it, train a voice on it, let it speak (10 to 13 minutes after installation)"
 	@echo "make test    run the tests, but for the slow ones"
 	@echo "make test-all   run all of them, as CI does"
 	@echo "make check   lint, types, layers"
