@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 LOST = 75  # exit code: another worker is gone, the same command resumes (EX_TEMPFAIL of sysexits.h)
 START_SECONDS = 300.0  # until the last worker is there: batch systems start them minutes apart
 _EVERY = 1.0
+_SILENCE = 5  # beats that are missing
 _TELL_SECONDS = 10.0  # for workers that come late to hear why nothing begins
 _PATIENCE = 1800.0  # for what may well take long: compiling, validating, saving
 _QUICK = ("step", "data")  # phases in which a deadline counts
@@ -61,7 +62,7 @@ class State:
 
     def hear(self) -> None:
         now = time.monotonic()
-        if now - self.heard > 5 * _EVERY:
+        if now - self.heard > _SILENCE * _EVERY:
             self.slept = f"it had said nothing for {now - self.heard:.0f} s before"
         self.heard = now
 
@@ -202,9 +203,9 @@ class Heartbeat:
         before = time.monotonic()
         while not self._over.wait(_EVERY):
             now = time.monotonic()
-            if now - before > 5 * _EVERY:  # this process itself was stopped: what it has not heard proves nothing
-                for state in self._peers.values():
-                    state.heard = now
+            if (asleep := now - before) > _SILENCE * _EVERY:  # this process itself was stopped: that proves nothing
+                for state in (self.own, *self._peers.values()):
+                    state.heard, state.since = now, min(now, state.since + asleep)
             before = now
             for line in self._lines.values():
                 line.send({"at": [self.own.step, self.own.phase, now - self.own.since]})
@@ -221,7 +222,10 @@ class Heartbeat:
             self._lost(stuck)
 
     def _stuck(self, now: float) -> str | None:
-        """The worker that the others wait for, if they have for too long."""
+        """The worker that the others wait for, if they have for too long. While one is silent, where it was last says
+        nothing: its silence is judged."""
+        if any(state.left is None and now - state.heard > _SILENCE * _EVERY for state in self._peers.values()):
+            return None
         everybody = [self.own, *(state for state in self._peers.values() if state.left is None)]
         slow = [state for state in everybody if state.phase != "step"]
         late = min(slow, key=lambda state: state.since) if slow else max(everybody, key=lambda state: state.since)

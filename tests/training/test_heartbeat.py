@@ -5,6 +5,8 @@ import queue
 import socket
 import threading
 import time
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,6 +59,14 @@ def meet(said: queue.Queue, passports: list[dict], deadline: float = 60.0) -> li
     for thread in threads:
         thread.join()
     return outcomes
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if true():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not become true in half a minute")
 
 
 def leave(beats: list, error: Exception | None = None) -> None:
@@ -123,6 +133,32 @@ def test_one_that_is_silent_is_lost_after_the_deadline(last_words, silent):
     assert rank == 1 - silent
     assert f"worker {silent} on" in line
     assert "said nothing for" in line
+
+
+@pytest.mark.parametrize("phase", ["data", "step"])
+def test_one_that_falls_silent_is_named_by_its_silence_whatever_it_did(last_words, phase):
+    beats = meet(last_words, [SAME] * 2, deadline=3.0)
+    beats[1].enter(3, phase)
+    state = beats[0]._peers[1]
+    wait_until(lambda: state.phase == phase and state.heard - state.since > 0.3)
+    beats[0].enter(3, "step")
+    beats[1]._over.set()
+    _, line = last_words.get(timeout=20)
+    assert "worker 1 on" in line
+    assert "said nothing for" in line
+
+
+def test_the_time_for_which_a_worker_itself_was_stopped_is_nobodys_fault(last_words, monkeypatch):
+    """As when a batch system suspends a job: all go on where they were."""
+    hours = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + hours[0], sleep=time.sleep)
+    monkeypatch.setattr(heartbeat, "time", clock)
+    beats = meet(last_words, [SAME] * 2, deadline=60.0)
+    beats[0].enter(3, "data")
+    hours[0] = 3600.0
+    wait_until(lambda: clock.monotonic() - beats[0].own.since < 60)
+    time.sleep(0.3)
+    assert last_words.empty()
 
 
 def test_one_that_is_stuck_is_named_by_what_it_does(last_words):
