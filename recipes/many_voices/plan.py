@@ -18,7 +18,10 @@ from recipes.many_voices.voices import own_language, speaker_of
 COHORT, ROUNDS_PER_COHORT = 40, 4
 OTHER_LANGUAGE = 0.2  # of the clips: a voice must not mean a language
 # What a sampled voice speaks, and a seen one when it does not speak its own language.
-SHARES = {"en-us": 0.36, "en-gb": 0.08, "es": 0.13, "fr-fr": 0.13, "it": 0.12, "pt-br": 0.1, "hi": 0.08}
+SHARES = {
+    "en-us": 0.32, "en-gb": 0.08, "es": 0.12, "fr-fr": 0.12, "it": 0.11, "pt-br": 0.09, "hi": 0.08, "ja": 0.04,
+    "cmn": 0.04,
+}  # fmt: skip
 HELD_OUT_CLIPS, SEEN_CLIPS = 6, 4
 
 
@@ -37,7 +40,7 @@ def held_out_clips(voices: Sequence[str]) -> Iterator[Clip]:
     for voice in voices:
         for number in range(HELD_OUT_CLIPS):
             own = own_language(voice)
-            language = own if own.startswith("en") or number % 2 else "en-us"
+            language = own if own.startswith("en") or (own == "it" and number % 2) else "en-us"
             text = next(english if language.startswith("en") else italian)
             yield Clip(f"{voice}-{number}", text, speaker_of(voice), language, "kokoro")
 

@@ -11,9 +11,8 @@ import numpy as np
 # are 'alex' and 'santa' in Spanish and Portuguese, and the Japanese women are near each other (0.87). The nearest
 # other voice of these eight is at 0.26 to 0.60.
 HELD_OUT = ("af_aoede", "af_sarah", "am_michael", "am_puck", "bf_isabella", "bm_lewis", "if_sara", "jm_kumo")
-# Japanese and Chinese voices speak English here: eSpeak reads no kanji, and its Chinese is not Kokoro's.
 LANGUAGE_OF = {
-    "a": "en-us", "b": "en-gb", "e": "es", "f": "fr-fr", "h": "hi", "i": "it", "p": "pt-br", "j": "en-us", "z": "en-us",
+    "a": "en-us", "b": "en-gb", "e": "es", "f": "fr-fr", "h": "hi", "i": "it", "p": "pt-br", "j": "ja", "z": "cmn",
 }  # fmt: skip
 # One voice in Portuguese and in Spanish is one speaker to whoever learns. Resemblyzer has alex and santa at 0.91, the
 # next two of 11 seen ones at 0.79; dora it has not heard, but by their tables (0.92) she is as near as these (0.94).

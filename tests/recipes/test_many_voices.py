@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import re
+import unicodedata
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -12,6 +14,7 @@ import soundfile
 
 from myxtts.corpus.detect import detect
 from myxtts.corpus.utterance import Utterance
+from myxtts.errors import CorpusError
 
 PERMISSIVE = {"Apache-2.0", "CC-BY-3.0"}
 
@@ -254,6 +257,71 @@ def test_sentences_are_many_and_varied(language):
     assert min(words) <= 3
     assert max(words) >= 14
     assert not any(character in "{}|~0123456789" for text in texts for character in text)
+
+
+@pytest.mark.parametrize(("language", "signs"), [("ja", "。？！、ー "), ("cmn", "。？！，")])
+def test_sentences_in_kana_and_in_chinese_are_many(language, signs):
+    from recipes.many_voices.sentences import LONGEST, SHORTEST, sentences
+
+    texts = list(islice(sentences(language, 0), 800))
+    assert len(set(texts)) == 800
+    assert all(SHORTEST <= len(text) <= LONGEST for text in texts)
+    assert {"？", "！", "。"} <= {text[-1] for text in texts}
+    script = {"ja": "HIRAGANA|KATAKANA", "cmn": "CJK UNIFIED"}[language]
+    used = set("".join(texts)) - set(signs)
+    assert not [sign for sign in used if not re.match(script, unicodedata.name(sign))]
+    if language == "ja":  # eSpeak reads the particles は and へ as they are written
+        assert not [text for text in texts if re.search("[はへ](?=[ 。？！、])", text)]
+
+
+@pytest.mark.parametrize(
+    ("kana", "symbols"),
+    [
+        ("とうきょうで にほんごを べんきょう しました。", "toːkʲoːde ɲihoŋɡo o beŋkʲoː ɕimaɕita."),
+        ("がっこうに りゅうがくせいが ひとり います！", "ɡaʔkoːɲi ɾʲɨːɡakɯseːɡa çitoɾʲi imasɨ!"),
+        ("ケーキ、コーヒー", "keːkʲi, koːçiː"),
+        ("たいこを おんぶ", "taiko o ombɯ"),
+    ],
+)
+def test_kana_becomes_the_symbols_of_kokoro(kana, symbols):
+    from recipes.many_voices.japanese import symbols_of
+
+    assert symbols_of(kana) == symbols
+
+
+@pytest.mark.parametrize(
+    ("pinyin", "symbols"),
+    [
+        ("nǐ", "ni↓"), ("hǎo", "xau↓"), ("zhōng", "ꭧʊ→ŋ"), ("guó", "kwo↗"), ("shì", "ʂɨ↘"), ("xià", "ɕja↘"),
+        ("lǜ", "ly↘"), ("yuè", "ɥe↘"), ("yǒng", "jʊ↓ŋ"), ("wén", "wə↗n"), ("shuǐ", "ʂwei↓"), ("jiǔ", "ʨjou↓"),
+        ("quán", "ʨʰɥɛ↗n"), ("èr", "ɚ↘"), ("de", "tɤ"), ("yī", "i→"), ("yīn", "i→n"), ("ān", "a→n"), ("cūn", "ʦʰwə→n"),
+    ],
+)  # fmt: skip
+def test_pinyin_becomes_the_symbols_of_kokoro(pinyin, symbols):
+    from recipes.many_voices.chinese import symbols_of_syllable
+
+    assert symbols_of_syllable(pinyin) == symbols
+
+
+def test_chinese_is_read_by_its_longest_words(tmp_path):
+    from recipes.many_voices.chinese import PACKAGE, Readings
+
+    folder = tmp_path / f"{PACKAGE.name}-{PACKAGE.version}" / "pypinyin"
+    folder.mkdir(parents=True)
+    (folder / "phrases_dict.json").write_text(json.dumps({"音乐": [["yīn"], ["yuè"]]}), encoding="utf-8")
+    characters = {str(ord(sign)): pinyin for sign, pinyin in (("快", "kuài"), ("乐", "lè,yuè"), ("音", "yīn"))}
+    (folder / "pinyin_dict.json").write_text(json.dumps(characters), encoding="utf-8")
+    readings = Readings(tmp_path)
+    assert readings.symbols_of("快乐，音乐！") == "kʰwai↘ lɤ↘, i→nɥe↘!"
+    with pytest.raises(CorpusError, match="'x' of '快x' has no Chinese reading"):
+        readings.symbols_of("快x")
+
+
+def test_held_out_voices_speak_what_they_are_judged_by():
+    from recipes.many_voices.plan import held_out_clips
+
+    clips = list(held_out_clips(["jm_kumo", "if_sara", "bm_lewis"]))
+    assert [clip.language for clip in clips] == ["en-us"] * 6 + ["en-us", "it"] * 3 + ["en-gb"] * 6
 
 
 def test_espeak_becomes_the_symbols_of_kokoro():
