@@ -22,8 +22,8 @@ _FINALS = {
     "a": "a.", "ai": "ai.", "an": "a.n", "ang": "a.ŋ", "ao": "au.", "e": "ɤ.", "ei": "ei.", "en": "ə.n", "eng": "ə.ŋ",
     "er": "ɚ.", "i": "i.", "ia": "ja.", "ian": "jɛ.n", "iang": "ja.ŋ", "iao": "jau.", "ie": "je.", "in": "i.n",
     "ing": "i.ŋ", "io": "jɔ.", "iong": "jʊ.ŋ", "iou": "jou.", "o": "wo.", "ong": "ʊ.ŋ", "ou": "ou.", "u": "u.",
-    "ua": "wa.", "uai": "wai.", "uan": "wa.n", "uang": "wa.ŋ", "uei": "wei.", "uen": "wə.n", "ueng": "wə.ŋ", "uo": "wo.",
-    "ü": "y.", "üan": "ɥɛ.n", "üe": "ɥe.", "ün": "y.n",
+    "ua": "wa.", "uai": "wai.", "uan": "wa.n", "uang": "wa.ŋ", "uei": "wei.", "uen": "wə.n", "ueng": "wə.ŋ",
+    "uo": "wo.", "ü": "y.", "üan": "ɥɛ.n", "üe": "ɥe.", "ün": "y.n",
 }  # fmt: skip
 _BUZZED = {"zh": "ɨ.", "ch": "ɨ.", "sh": "ɨ.", "r": "ɨ.", "z": "ɨ.", "c": "ɨ.", "s": "ɨ."}  # their i
 _SHORT = {"iu": "iou", "ui": "uei", "un": "uen"}  # after a consonant pinyin leaves the middle vowel out
