@@ -161,9 +161,10 @@ class TextFrontend:
         return "".join(dict.fromkeys(left))
 
     def _finish_all(self, texts: list[str], spelled: list[str | RowError]) -> list[list[str] | RowError]:
-        return [self._finish(text, symbols) for text, symbols in zip(texts, spelled, strict=True)]
+        return [self.finish(text, symbols) for text, symbols in zip(texts, spelled, strict=True)]
 
-    def _finish(self, text: str, spelled: str | RowError) -> list[str] | RowError:
+    def finish(self, text: str, spelled: str | RowError) -> list[str] | RowError:
+        """The symbols of a text that is spelled, with the signs around and between them."""
         if isinstance(spelled, RowError):
             return spelled
         if not spelled:

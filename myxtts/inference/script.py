@@ -21,6 +21,14 @@ from myxtts.models.description import ModelDescription
 
 _log = logging.getLogger(__name__)
 
+# What a voice says unheard, so that its colour can be measured: 12 s of English, in the symbols of eSpeak, whatever
+# the model's languages are.
+_REHEARSED = (
+    "ðə pˈæθ wʌz stˈiːp ænd stˈoʊni, jˈɛt ðə vjˈuː mˌeɪd ˌʌp fɔːɹ ˈɛvɹɪθˌɪŋ.",
+    "maɪ fˈeɪvɚɹᵻt hˈɑːbɪz ɑːɹ nˈɪɾɪŋ, wˈiːvɪŋ, ænd ɹˈaɪɾɪŋ.",
+    "nˈɛvɚ pɹˈɪnt ðə ɹᵻmˈɑːɹkəbəl lˈɛdʒənd wɪðˌaʊt ˈæskɪŋ ɐ mˈɑːdɪst kəndˈʌktɚ fˈɜːst.",
+)
+
 
 class Line(NamedTuple):
     text: str
@@ -119,6 +127,14 @@ class Script:
         if skipped:
             _log.warning("left out what this model does not know: %s", " ".join(skipped))
         return lines
+
+    def rehearsal(self) -> list[Line]:
+        """Sentences to measure a voice by; none for a model that reads letters, which stand for other sounds in each
+        language."""
+        if self._frontend.kind == "characters":
+            return []
+        lines = [self._line(Piece(each, 0.0), "", self._frontend.finish(each, each)) for each in _REHEARSED]
+        return [line for line in lines if len(line.tokens)]
 
     def _doubt_letters(self, text: str, language: str) -> None:
         if self._frontend.kind == "characters":  # it was trained on just these letters, or leaves them out

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from myxtts.errors import SpeechError
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS
-from myxtts.inference.colour import Spectrum, colour_of, mean_spectrum, without_colour
-from myxtts.inference.reference import AnyReference, Reference, read_voice
+from myxtts.inference.colour import Spectrum, spectrum_of, without_colour
+from myxtts.inference.reference import AnyReference, Reference, read_voice, voice_frames
+from myxtts.inference.rehearsal import rehearse
 from myxtts.inference.request import Request, make_request
 from myxtts.inference.script import Line, Script
 from myxtts.inference.speech import Audio, Speech, add_pause, join, with_pause
@@ -48,9 +49,9 @@ class Speaker(ABC):
         self._script.warm_up()
         frames = self.description.reference_frames
         voice = self.encode(Reference(np.zeros([1, frames, N_MELS], np.float32), np.array([frames], np.int32)))
-        request = Request([], 0, 1.0, 0.0, find_vocoder(vocoder or self.vocoder), 0.0)
-        self._frames(Line("", np.ones(_WARM_UP_TOKENS, np.int32), 0.0, ""), request, voice)
-        request.vocoder(np.full([_WARM_UP_FRAMES, N_MELS], LOG_FLOOR, np.float32))
+        line = Line("", np.ones(_WARM_UP_TOKENS, np.int32), 0.0, "")
+        self._frames(line, self._plainly([line]), voice)
+        find_vocoder(vocoder or self.vocoder)(np.full([_WARM_UP_FRAMES, N_MELS], LOG_FLOOR, np.float32))
 
     def say(self, text: str, voice: AnyVoice = None, **options: Any) -> Speech:
         """The whole text as one sound. Options as in `stream`."""
@@ -88,21 +89,27 @@ class Speaker(ABC):
         reference = read_voice(voice, self._reference, self.description)
         if voice is None or self._reference is None or not self.description.voice_reach:
             return self.encode(reference)
-        (own, _), heard = self._hear_own(self._reference), self.hear_without_colour(reference)
-        return follow(heard, own, self.description.voice_reach, self.description.follows_pitch)
+        (own, spectrum), heard = self._hear_own(), self.hear_without_colour(reference)
+        followed = follow(heard, own, self.description.voice_reach, self.description.follows_pitch)
+        return rehearse(followed, reference, spectrum, self._rehearsed)
 
     def hear_without_colour(self, reference: Reference) -> Voice:
-        """A recording as the encoder hears it in the own voice's colour; the recording's colour is kept beside it."""
+        """A recording as the encoder hears it in the own voice's colour."""
+        _, spectrum = self._hear_own()
+        return self.encode(without_colour(reference, spectrum))
+
+    def _hear_own(self) -> tuple[Voice, Spectrum]:
         if self._reference is None:
             raise SpeechError("this model has no voice of its own, whose colour others could be compared with")
-        _, own_spectrum = self._hear_own(self._reference)
-        colour = colour_of(mean_spectrum(reference), own_spectrum)
-        return self.encode(without_colour(reference, colour))._replace(colour=colour.followed)
-
-    def _hear_own(self, own: Reference) -> tuple[Voice, Spectrum]:
         if self._own is None:
-            self._own = self.encode(own), mean_spectrum(own)
+            self._own = self.encode(self._reference), spectrum_of(self._reference)
         return self._own
+
+    def _rehearsed(self, voice: Voice) -> NDArray[np.float32]:
+        """The frames of some sentences that nobody asked for, none where a model cannot read them."""
+        request = self._plainly(self._script.rehearsal())
+        spoken = [voice_frames(self._mel(line, request, voice)) for line in request.lines]
+        return np.concatenate([np.zeros([0, N_MELS], np.float32), *spoken])
 
     @abstractmethod
     def encode(self, reference: Reference) -> Voice:
@@ -111,6 +118,10 @@ class Speaker(ABC):
     @abstractmethod
     def _frames(self, line: Line, request: Request, voice: Voice) -> NDArray[np.float32] | None:
         """Log-mel [frames, mels] of a line; None where the model cannot compute any."""
+
+    def _plainly(self, lines: list[Line]) -> Request:
+        """Lines that nobody asked for."""
+        return Request(lines, self._script.language(None), 1.0, 0.0, find_vocoder(self.vocoder), 0.0)
 
     def _request(self, text: str, options: dict[str, Any]) -> Request:
         return make_request(self._script, text, **{"vocoder": self.vocoder} | options)
@@ -133,7 +144,8 @@ class Speaker(ABC):
             timings = {}  # the text was read and the voice heard once, for the first sentence
 
     def _mel(self, line: Line, request: Request, voice: Voice) -> NDArray[np.float32]:
-        spoken = self._frames(line, request, voice)
+        shifted = request._replace(octaves_up=request.octaves_up + float(voice.octaves_up or 0.0))
+        spoken = self._frames(line, shifted, voice)
         if spoken is None or not len(spoken) or not np.isfinite(spoken).all():
             raise SpeechError(_MUTE)
         return spoken if voice.colour is None else np.maximum(spoken + voice.colour, np.float32(LOG_FLOOR))

@@ -7,21 +7,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# How a stranger is followed, in shares of the model's reach; measured in docs/log.md (2026-11-18, evening). What reads
-# the text (encoder, durations) loses words far from the own voice; what draws the frames (pitch, decoder) does not.
-_READ_VECTOR = 0.5
+# How a stranger is followed, in shares of the model's reach; measured in docs/log.md (2026-11-18 and 2026-11-19). What
+# reads the text (encoder, durations) loses words far from the own voice; what draws the frames does not.
+_READ_VECTOR = 0.35
 _READ_TOKENS = 1.0
 _DRAWN = 1.6
 _EMPHASIS = 1.2  # the decoder says less of a voice than it is shown, so it is shown one this much further away
-FOLLOWING = 3  # counts the ways of following: a voice that was heard in another way is not taken for one of this
+FOLLOWING = 4  # counts the ways of following: a voice that was heard in another way is not taken for one of this
 
 
 class Voice(NamedTuple):
     vector: Any  # [batch, dim]; where a model follows the pitch of a reference, that is the last number
     tokens: Any  # [batch, tokens, dim]
-    colour: Any = None  # log-mel [mels] to add to what is spoken: what the encoder was not shown of a recording
+    colour: Any = None  # log-mel [mels] to add to what is spoken, so that it has the colour of the recording
     reading_vector: Any = None  # what the text is read with; None: the same
     reading_tokens: Any = None
+    octaves_up: Any = None  # what the spoken pitch lacks of that of the recording
 
     @property
     def reader(self) -> Voice:

@@ -30,7 +30,7 @@ def test_a_far_voice_is_brought_nearer_in_its_own_direction_more_so_where_the_te
     own, other = voice(1), voice(2)
     far = distance(other, own, follows_pitch)
     followed = follow(other, own, far / 4, follows_pitch)
-    for part, share in zip(shares(followed.reader, other, own), (0.5 / 4, 1 / 4), strict=True):
+    for part, share in zip(shares(followed.reader, other, own), (0.35 / 4, 1 / 4), strict=True):
         assert np.allclose(part, share, atol=1e-3)
     for part in shares(followed, other, own):
         assert np.allclose(part, 1.2 * 1.6 / 4, atol=1e-3)
