@@ -10,8 +10,9 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from myxtts.evaluation.clip import REAL, Clip, Scores
-from myxtts.features.audio import trim_silence
+from myxtts.features.audio import to_int16, trim_silence
 from myxtts.features.mel import N_MELS, log_mel
+from myxtts.features.voicing import pitch_in_octaves
 from myxtts.models.pitch import pitch_of
 
 _COEFFICIENTS = 13  # of the cosine transform, without the first: its envelope, not its loudness
@@ -23,13 +24,13 @@ Floats = NDArray[np.float64]
 
 
 class Distortion:
-    """Against the recording of the same text."""
+    """Against the recording of the same text; of another text by the same voice, how far away its pitch is."""
 
     name = "distortion"
 
     def __call__(self, clip: Clip) -> Scores:
         if not clip.same_text:
-            return {}
+            return _pitch_away(clip)
         trimmed = {kind: trim_silence(audio, _SILENCE_DB) for kind, audio in clip.sounds.items()}
         mels = {kind: log_mel(audio) for kind, audio in trimmed.items()}
         scores: Scores = {}
@@ -42,6 +43,15 @@ class Distortion:
             for name, value in measured.items():
                 scores.setdefault(name, {})[kind] = value
         return scores
+
+
+def _pitch_away(clip: Clip) -> Scores:
+    """By autocorrelation, so that it is not what a voice was brought near to the recording by."""
+    found = {kind: pitch_in_octaves(to_int16(audio)) for kind, audio in clip.sounds.items()}
+    octaves = {kind: each for kind, each in found.items() if each is not None}
+    if (wanted := octaves.pop(REAL, None)) is None or not octaves:
+        return {}
+    return {"pitch_away": {kind: 12.0 * abs(each - wanted) for kind, each in octaves.items()}}
 
 
 def distortion(made: NDArray[Any], real: NDArray[Any]) -> dict[str, float]:

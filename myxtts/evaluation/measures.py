@@ -49,6 +49,7 @@ _ALL = (
     Measure("nearest", "similarity", "share nearest to the right speaker", "higher"),
     Measure("mcd_db", "distortion", "mel-cepstral distortion, dB", "lower"),
     Measure("pitch_error", "distortion", "pitch error, semitones", "lower"),
+    Measure("pitch_away", "distortion", "pitch away from the voice's, semitones", "lower"),
     Measure("voicing_error", "distortion", "share of frames voiced wrongly", "lower"),
     Measure("duration_ratio", "distortion", "length over real", "one"),
     Measure("duration_error", "distortion", "length error, share", "lower"),

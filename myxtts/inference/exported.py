@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from myxtts.inference.export_description import ACOUSTIC, REFERENCE, ExportDescription
 from myxtts.inference.onnx_session import compute, open_session
 from myxtts.inference.reference import Reference, load_reference
-from myxtts.inference.request import Request
+from myxtts.inference.request import Manner
 from myxtts.inference.script import Line
 from myxtts.inference.speaker import Speaker
 from myxtts.inference.vocoder import default_vocoder
@@ -34,16 +34,16 @@ class Exported(Speaker):
         vector, latents = self._reference_encoder.run(None, values)
         return Voice(vector, latents[None])
 
-    def _frames(self, line: Line, request: Request, voice: Voice) -> NDArray[np.float32] | None:
+    def _frames(self, line: Line, manner: Manner, voice: Voice) -> NDArray[np.float32] | None:
         values = {
             "tokens": line.tokens.astype(np.int64),
-            "language": np.array([request.language], np.int64),
+            "language": np.array([manner.language], np.int64),
             "vector": np.asarray(voice.vector, np.float32),
             "latents": np.asarray(voice.tokens, np.float32)[0],
             "reading_vector": np.asarray(voice.reader.vector, np.float32),
             "reading_latents": np.asarray(voice.reader.tokens, np.float32)[0],
-            "speed": np.array([request.speed], np.float32),
-            "octaves_up": np.array([request.octaves_up], np.float32),
+            "speed": np.array([manner.speed], np.float32),
+            "octaves_up": np.array([manner.octaves_up], np.float32),
         }
         outputs = compute(self._acoustic, values)
         return None if outputs is None else outputs[0]

@@ -46,6 +46,14 @@ class Reference(NamedTuple):
     warnings: tuple[str, ...] = ()  # what speaks against a recording that was read
     frames: int = 0  # that were read of it, each once, though crops may overlap
 
+    @property
+    def spoken(self) -> NDArray[np.float32]:
+        """Its frames [frames, mels] in their order. Crops of a clip overlap: what is in two of them counts once."""
+        filled = np.concatenate([crop[:length] for crop, length in zip(self.crops, self.lengths, strict=True)])
+        _, first = np.unique(filled, axis=0, return_index=True)
+        spoken: NDArray[np.float32] = filled[np.sort(first)]
+        return spoken
+
 
 AnyReference = Path_ | Sequence[Path_] | Reference
 

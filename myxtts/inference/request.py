@@ -15,13 +15,19 @@ _MOST_SEMITONES = 12.0
 LARGEST_SEED = 2**63 - 1
 
 
+class Manner(NamedTuple):
+    """How a model is to say a line."""
+
+    language: int
+    speed: float = 1.0
+    octaves_up: float = 0.0
+
+
 class Request(NamedTuple):
     """The sentences of a text, and everything that is the same for each of them but the voice."""
 
     lines: list[Line]
-    language: int
-    speed: float
-    octaves_up: float
+    manner: Manner
     vocoder: Vocoder
     text_ms: float
     seed: int | None = None  # of what the vocoder draws; None is always the same
@@ -49,7 +55,7 @@ def make_request(
     started = time.perf_counter()
     lines = script.lines(text, position)
     text_ms = (time.perf_counter() - started) * 1e3
-    return Request(lines, position, speed, pitch / 12.0, sound, text_ms, seed)
+    return Request(lines, Manner(position, speed, pitch / 12.0), sound, text_ms, seed)
 
 
 def check_range(name: str, value: float, low: float, high: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,13 +22,7 @@ from myxtts.models.description import ModelDescription
 
 _log = logging.getLogger(__name__)
 
-# What a voice says unheard, so that its colour can be measured: 12 s of English, in the symbols of eSpeak, whatever
-# the model's languages are.
-_REHEARSED = (
-    "ðə pˈæθ wʌz stˈiːp ænd stˈoʊni, jˈɛt ðə vjˈuː mˌeɪd ˌʌp fɔːɹ ˈɛvɹɪθˌɪŋ.",
-    "maɪ fˈeɪvɚɹᵻt hˈɑːbɪz ɑːɹ nˈɪɾɪŋ, wˈiːvɪŋ, ænd ɹˈaɪɾɪŋ.",
-    "nˈɛvɚ pɹˈɪnt ðə ɹᵻmˈɑːɹkəbəl lˈɛdʒənd wɪðˌaʊt ˈæskɪŋ ɐ mˈɑːdɪst kəndˈʌktɚ fˈɜːst.",
-)
+_MOSTLY = 0.8  # of the symbols
 
 
 class Line(NamedTuple):
@@ -128,13 +123,16 @@ class Script:
             _log.warning("left out what this model does not know: %s", " ".join(skipped))
         return lines
 
-    def rehearsal(self) -> list[Line]:
-        """Sentences to measure a voice by; none for a model that reads letters, which stand for other sounds in each
-        language."""
+    def lines_of_symbols(self, sentences: Sequence[str]) -> list[Line]:
+        """Sentences that are written in symbols of eSpeak. None where the model does not know most of these, or reads
+        letters, which stand for other sounds in each language."""
         if self._frontend.kind == "characters":
             return []
-        lines = [self._line(Piece(each, 0.0), "", self._frontend.finish(each, each)) for each in _REHEARSED]
-        return [line for line in lines if len(line.tokens)]
+        spelled = [self._frontend.finish(each, each) for each in sentences]
+        symbols = [symbol for each in spelled if not isinstance(each, RowError) for symbol in each]
+        if sum(symbol in self._known for symbol in symbols) < _MOSTLY * len(symbols):
+            return []
+        return [self._line(Piece(text, 0.0), "", each) for text, each in zip(sentences, spelled, strict=True)]
 
     def _doubt_letters(self, text: str, language: str) -> None:
         if self._frontend.kind == "characters":  # it was trained on just these letters, or leaves them out

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from myxtts.errors import SpeechError
 from myxtts.features.mel import HOP_SAMPLES, LOG_FLOOR, N_MELS
-from myxtts.inference.colour import Spectrum, spectrum_of, without_colour
+from myxtts.inference.colour import Spectrum, mean_spectrum, within_colours
 from myxtts.inference.reference import AnyReference, Reference, read_voice, voice_frames
-from myxtts.inference.rehearsal import rehearse
-from myxtts.inference.request import Request, make_request
+from myxtts.inference.rehearsal import SENTENCES, rehearse
+from myxtts.inference.request import Manner, Request, make_request
 from myxtts.inference.script import Line, Script
 from myxtts.inference.speech import Audio, Speech, add_pause, join, with_pause
 from myxtts.inference.vocoder import DEFAULT_VOCODER, Vocoder, find_vocoder
@@ -49,8 +49,7 @@ class Speaker(ABC):
         self._script.warm_up()
         frames = self.description.reference_frames
         voice = self.encode(Reference(np.zeros([1, frames, N_MELS], np.float32), np.array([frames], np.int32)))
-        line = Line("", np.ones(_WARM_UP_TOKENS, np.int32), 0.0, "")
-        self._frames(line, self._plainly([line]), voice)
+        self._frames(Line("", np.ones(_WARM_UP_TOKENS, np.int32), 0.0, ""), Manner(0), voice)
         find_vocoder(vocoder or self.vocoder)(np.full([_WARM_UP_FRAMES, N_MELS], LOG_FLOOR, np.float32))
 
     def say(self, text: str, voice: AnyVoice = None, **options: Any) -> Speech:
@@ -89,26 +88,27 @@ class Speaker(ABC):
         reference = read_voice(voice, self._reference, self.description)
         if voice is None or self._reference is None or not self.description.voice_reach:
             return self.encode(reference)
-        (own, spectrum), heard = self._hear_own(), self.hear_without_colour(reference)
+        (own, spectrum), heard = self._hear_own(), self.hear_within_colours(reference)
         followed = follow(heard, own, self.description.voice_reach, self.description.follows_pitch)
         return rehearse(followed, reference, spectrum, self._rehearsed)
 
-    def hear_without_colour(self, reference: Reference) -> Voice:
-        """A recording as the encoder hears it in the own voice's colour."""
+    def hear_within_colours(self, reference: Reference) -> Voice:
+        """A recording as the encoder hears it, in the nearest colour that it knows."""
         _, spectrum = self._hear_own()
-        return self.encode(without_colour(reference, spectrum))
+        return self.encode(within_colours(reference, spectrum))
 
     def _hear_own(self) -> tuple[Voice, Spectrum]:
         if self._reference is None:
             raise SpeechError("this model has no voice of its own, whose colour others could be compared with")
         if self._own is None:
-            self._own = self.encode(self._reference), spectrum_of(self._reference)
+            self._own = self.encode(self._reference), mean_spectrum(self._reference.spoken)
         return self._own
 
     def _rehearsed(self, voice: Voice) -> NDArray[np.float32]:
-        """The frames of some sentences that nobody asked for, none where a model cannot read them."""
-        request = self._plainly(self._script.rehearsal())
-        spoken = [voice_frames(self._mel(line, request, voice)) for line in request.lines]
+        """The frames of sentences that nobody asked for, without those of which the model makes no sound."""
+        plainly = Manner(self._script.language(None))
+        lines = (self._sounding(line, plainly, voice) for line in self._script.lines_of_symbols(SENTENCES))
+        spoken = [voice_frames(mel) for mel in lines if mel is not None]
         return np.concatenate([np.zeros([0, N_MELS], np.float32), *spoken])
 
     @abstractmethod
@@ -116,12 +116,8 @@ class Speaker(ABC):
         """What the model's encoder makes of a recording, be it near to what was learnt or far."""
 
     @abstractmethod
-    def _frames(self, line: Line, request: Request, voice: Voice) -> NDArray[np.float32] | None:
+    def _frames(self, line: Line, manner: Manner, voice: Voice) -> NDArray[np.float32] | None:
         """Log-mel [frames, mels] of a line; None where the model cannot compute any."""
-
-    def _plainly(self, lines: list[Line]) -> Request:
-        """Lines that nobody asked for."""
-        return Request(lines, self._script.language(None), 1.0, 0.0, find_vocoder(self.vocoder), 0.0)
 
     def _request(self, text: str, options: dict[str, Any]) -> Request:
         return make_request(self._script, text, **{"vocoder": self.vocoder} | options)
@@ -144,11 +140,16 @@ class Speaker(ABC):
             timings = {}  # the text was read and the voice heard once, for the first sentence
 
     def _mel(self, line: Line, request: Request, voice: Voice) -> NDArray[np.float32]:
-        shifted = request._replace(octaves_up=request.octaves_up + float(voice.octaves_up or 0.0))
-        spoken = self._frames(line, shifted, voice)
-        if spoken is None or not len(spoken) or not np.isfinite(spoken).all():
+        spoken = self._sounding(line, request.manner, voice)
+        if spoken is None:
             raise SpeechError(_MUTE)
         return spoken if voice.colour is None else np.maximum(spoken + voice.colour, np.float32(LOG_FLOOR))
+
+    def _sounding(self, line: Line, manner: Manner, voice: Voice) -> NDArray[np.float32] | None:
+        """The frames of a line at the voice's pitch, without its colour; None if they are no sound."""
+        octaves_up = manner.octaves_up + float(voice.octaves_up or 0.0)
+        spoken = self._frames(line, manner._replace(octaves_up=octaves_up), voice)
+        return None if spoken is None or not len(spoken) or not np.isfinite(spoken).all() else spoken
 
 
 def _since(started: float) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from myxtts.features.mel import N_MELS
 from myxtts.inference.reference import Reference, load_reference
-from myxtts.inference.request import Request
+from myxtts.inference.request import Manner
 from myxtts.inference.script import Line
 from myxtts.inference.speaker import Speaker
 from myxtts.models import weights
@@ -44,15 +44,15 @@ class Synthesizer(Speaker):
         heard = self._hear(reference.crops, reference.lengths)
         return Voice(heard.vector, heard.tokens)
 
-    def _frames(self, line: Line, request: Request, voice: Voice) -> NDArray[np.float32] | None:
+    def _frames(self, line: Line, manner: Manner, voice: Voice) -> NDArray[np.float32] | None:
         try:
             mel, lengths, _ = self._synthesize(
                 line.tokens[None],
                 np.array([len(line.tokens)], np.int32),
-                np.array([request.language], np.int32),
+                np.array([manner.language], np.int32),
                 (voice.vector, voice.tokens, voice.reader.vector, voice.reader.tokens),
-                np.float32(request.speed),
-                np.float32(request.octaves_up),
+                np.float32(manner.speed),
+                np.float32(manner.octaves_up),
             )
         except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError, tf.errors.InternalError):
             return None

@@ -1,8 +1,9 @@
-"""One table of the ripple that each pitch's harmonics leave in a log-mel frame, and how a frame is matched with it."""
+"""One table of the ripple that each pitch's harmonics leave in a log-mel frame, and how frames are matched with it."""
 
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,3 +57,29 @@ def matcher() -> tuple[Floats, Floats]:
     flat = (np.eye(N_MELS) - smooth / smooth.sum(axis=0))[:, :_MATCHED_MELS]
     table = ripples() @ flat
     return flat.astype(np.float32), (table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.float32)
+
+
+class MeanPitch(NamedTuple):
+    octaves: float  # from 220 Hz
+    voiced_frames: float
+
+
+def mean_pitch(frames: Floats) -> MeanPitch:
+    """Over the voiced ones among some log-mel frames [frames, mels], to half a step of the table: `pitch.pitch_of`
+    without TensorFlow."""
+    envelope, table = matcher()
+    ripple = frames @ envelope
+    fit = (ripple / (np.linalg.norm(ripple, axis=1, keepdims=True) + np.float32(QUIET))) @ table.T
+    octaves = table_octaves()
+    sure = np.square(np.maximum(fit.max(axis=1) - HARDLY_VOICED, 0.0)) + 1e-6
+    around = _sum_around(octaves[fit.argmax(axis=1)] * sure) / _sum_around(sure)
+    fit -= np.float32(PULL) * np.abs(octaves - around[:, None].astype(np.float32))
+    best = fit.argmax(axis=1)
+    height = fit[np.arange(len(fit)), best] + PULL * np.abs(octaves[best] - around)
+    voiced = np.clip((height - UNVOICED) / (VOICED - UNVOICED), 0.0, 1.0)
+    return MeanPitch(float(octaves[best] @ voiced / max(voiced.sum(), 1e-6)), float(voiced.sum()))
+
+
+def _sum_around(values: Floats) -> NDArray[np.float64]:
+    sums = np.convolve(values, np.ones(2 * AROUND_FRAMES + 1))
+    return sums[AROUND_FRAMES : AROUND_FRAMES + len(values)]

@@ -1,6 +1,6 @@
 """Voices that were added: what a model heard in a clip (never the clip), and who gave consent.
 
-    NAME.safetensors   the fields of a `Voice`: what draws the sound, what reads the text, the colour of the recording
+    NAME.safetensors   a `Voice`: what draws the sound, what reads the text, the recording's colour and pitch
     NAME.json          the model and its fingerprint, consent, time; written last, deleted first
 
 A name is a name, never a path: it is checked letter by letter before a file of that name is made.

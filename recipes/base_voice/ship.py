@@ -74,7 +74,7 @@ def note_reach(folder: Path, data: Path) -> None:
     longest = [max(np.flatnonzero(speakers == at), key=lambda row: frames[row]) for at in np.unique(speakers)]
     heard = [make_reference([voice_frames(log_mel(cache.samples(int(row))))], description.reference_frames)
              for row in longest]  # fmt: skip
-    far = [distance(synthesizer.hear_without_colour(each), own, description.follows_pitch) for each in heard]
+    far = [distance(synthesizer.hear_within_colours(each), own, description.follows_pitch) for each in heard]
     description.voice_reach = round(float(np.percentile(far, REACH_PERCENT)), 2)
     description.save(folder)
 

@@ -49,5 +49,15 @@ def test_a_higher_pitch_is_told_in_semitones():
     assert scores["duration_error"]["synthetic"] == pytest.approx(1 - 16000 / 22050, abs=0.02)
 
 
-def test_another_text_has_no_distance(tone):
-    assert Distortion()(Clip("a", {"synthetic": tone, "real": tone}, same_text=False)) == {}
+@pytest.mark.parametrize("hertz", [90, 200, 310])
+@pytest.mark.parametrize("semitones", [-2, 0, 3])
+def test_of_another_text_only_the_pitch_is_compared(hertz, semitones):
+    sounds = {"synthetic": steady(hertz * 2 ** (semitones / 12))[:9000], "real": steady(hertz)}
+    scores = Distortion()(Clip("a", sounds, same_text=False))
+    assert scores == {"pitch_away": {"synthetic": pytest.approx(abs(semitones), abs=0.2)}}
+
+
+def test_what_has_no_pitch_is_not_away_from_one(tone):
+    noise = np.random.default_rng(1).normal(0, 0.1, 9000).astype(np.float32)
+    for sounds in ({"synthetic": noise, "real": tone}, {"synthetic": tone, "real": noise}):
+        assert Distortion()(Clip("a", sounds, same_text=False)) == {}

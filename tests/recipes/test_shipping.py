@@ -46,7 +46,7 @@ def test_with_its_data_it_knows_how_far_a_voice_may_be(trained_run, packed_voice
     assert 0 < reach < np.inf
     cache, synthesizer = open_cache(packed_voice), Synthesizer.load(tmp_path / "shipped")
     frames, follows = synthesizer.description.reference_frames, synthesizer.description.follows_pitch
-    heard = [synthesizer.hear_without_colour(make_reference([voice_frames(log_mel(cache.samples(row)))], frames))
+    heard = [synthesizer.hear_within_colours(make_reference([voice_frames(log_mel(cache.samples(row)))], frames))
              for row in range(len(cache))]  # fmt: skip
     far = np.array([distance(voice, synthesizer.hear(), follows) for voice in heard])
     assert far.min() <= reach <= far.max()

@@ -14,7 +14,7 @@ from myxtts.serving.voices import Voices, keep, to_tensors
 NUMBERS = np.random.default_rng(0).normal(size=(3, 80)).astype(np.float32)
 
 
-@pytest.mark.parametrize("rest", [[], [NUMBERS[2]], [NUMBERS[2], NUMBERS[1:2], NUMBERS[None, 1:]]])
+@pytest.mark.parametrize("rest", [[], [NUMBERS[2]], [NUMBERS[2], NUMBERS[1:2], NUMBERS[None, 1:], np.float32(0.3)]])
 def test_a_kept_voice_comes_back_whole(tmp_path, rest):
     voice = Voice(NUMBERS[:1], NUMBERS[None, :2], *rest)
     Voices(tmp_path).add(keep("tom", "base", "abc-5", "Tom, by letter", 4.0), to_tensors(voice))
