@@ -135,7 +135,7 @@ def test_a_colour_that_voices_have_is_shown_to_the_encoder():
     plain, tilted = (shown(synthesizer, clip(4, -3) + curve) for curve in (0, TILT / 4))
     apart = np.linalg.norm(tilted.vector - plain.vector)
     further = np.linalg.norm(shown(synthesizer, clip(4, -3) + TILT).vector - tilted.vector)
-    assert 0.01 < apart
+    assert apart > 0.01
     assert further < 2 * apart  # of what is three times as far away
 
 
