@@ -44,7 +44,7 @@ def test_a_text_is_read_in_a_language_that_is_written_in_its_letters(script, tex
 def test_which_language_was_chosen_is_said(script, caplog):
     with caplog.at_level("INFO"):
         request = make_request(script, "Привет.")
-    assert LANGUAGES[request.language] == "ru"
+    assert LANGUAGES[request.manner.language] == "ru"
     assert caplog.messages == ["the text is in Cyrillic letters: spoken as ru"]
 
 
